@@ -10,7 +10,7 @@ import type { Attempts } from './attempts.ts'
 import type { Passwords } from './passwords.ts'
 import { hashOf, matchesHash, newSecret } from './secrets.ts'
 
-export interface Credentials {
+interface Credentials {
   /** Trimmed, in lower case. */
   email: string
   password: string
@@ -35,13 +35,13 @@ export interface SignInSource {
 
 const unknownSource: SignInSource = { devices: [], isLocal: false }
 
-export interface PasswordChange {
+interface PasswordChange {
   current: string
   next: string
   revokeTokens: boolean
 }
 
-export interface AdministratorParts {
+interface AdministratorParts {
   storage: Pick<Storage, 'account' | 'commit' | 'devices' | 'ids' | 'sessions' | 'setupCode' | 'tokens'>
   attempts: Attempts
   passwords: Passwords

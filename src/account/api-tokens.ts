@@ -4,7 +4,7 @@ import type { TokenRole, TokenRow } from '../../storage/access/tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { newSecret } from './secrets.ts'
 
-export interface NewToken {
+interface NewToken {
   id: string
   name: string
   at: string
@@ -22,7 +22,7 @@ export interface Grant {
   expiresInDays: number | null
 }
 
-export interface CreatedToken {
+interface CreatedToken {
   row: TokenRow
   /** Returned to the client that created it, and not stored. */
   token: string

@@ -1,6 +1,6 @@
 // The rules for a password. Its length is counted in characters, not in bytes.
 
-export const passwordChars = { least: 8, most: 1024 } as const
+const passwordChars = { least: 8, most: 1024 } as const
 
 export const passwordRule = `must have ${passwordChars.least} to ${passwordChars.most} characters`
 

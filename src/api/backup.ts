@@ -10,10 +10,10 @@ import {
   id,
   identifier,
   nextAttemptAt,
+  recorded,
   text,
   whole,
 } from './parts/fields.ts'
-import { recorded } from './parts/recorded.ts'
 
 export const BackupParams = z.object({
   id: z.string().min(1).max(64).describe('Id of the backup.'),

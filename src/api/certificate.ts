@@ -2,8 +2,7 @@
 // its chart, see machines/certificate/certificate.ts.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { createdAt, id, identifier, nextAttemptAt, text, time } from './parts/fields.ts'
-import { recorded } from './parts/recorded.ts'
+import { createdAt, id, identifier, nextAttemptAt, recorded, text, time } from './parts/fields.ts'
 
 const certificateStatuses = [
   'checking',

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {
+  by,
   createdAt,
   finishedAt,
   flag,
@@ -9,16 +10,16 @@ import {
   identifier,
   optional,
   pageFields,
+  recorded,
   serviceId,
   startedAt,
   text,
   timestamp,
   whole,
 } from './parts/fields.ts'
-import { by, recorded } from './parts/recorded.ts'
 
-export const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
-export const deployPhases = [
+const deployStatuses = ['queued', 'running', 'live', 'deactivated', 'failed', 'canceled'] as const
+const deployPhases = [
   'fetching',
   'building',
   'pulling',
@@ -27,7 +28,7 @@ export const deployPhases = [
   'checking',
   'switching',
 ] as const
-export const deployTriggers = ['create', 'manual', 'upload', 'rollback', 'restart'] as const
+const deployTriggers = ['create', 'manual', 'upload', 'rollback', 'restart'] as const
 
 export const portSources = ['setting', 'env', 'image', 'detected', 'default'] as const
 export const healthChecks = ['path', 'image', 'port', 'running'] as const

@@ -8,11 +8,11 @@ import {
   identifier,
   optional,
   purge,
+  recorded,
   serviceId,
   text,
   whole,
 } from './parts/fields.ts'
-import { recorded } from './parts/recorded.ts'
 
 export const DiskParams = z.object({
   name: identifier.describe('Name of the Docker volume of a disk.'),

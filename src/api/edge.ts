@@ -1,7 +1,6 @@
 // The edge in the API: exactly the record of its chart, see machines/edge/edge.ts.
 import { z } from 'zod'
-import { id, nextAttemptAt, text, time } from './parts/fields.ts'
-import { recorded } from './parts/recorded.ts'
+import { id, nextAttemptAt, recorded, text, time } from './parts/fields.ts'
 
 const Software = z.object({
   version: text.describe('The version of HAProxy in the image.'),

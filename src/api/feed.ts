@@ -11,7 +11,7 @@ const shownKinds = actorKinds.filter((kind) => !hiddenKinds.some((hidden) => hid
   (typeof hiddenKinds)[number]
 >[]
 
-export const feedKinds = [
+const feedKinds = [
   ...shownKinds,
   'account',
   'disk',

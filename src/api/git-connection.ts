@@ -1,8 +1,7 @@
 // Accounts at git providers that the server may read. Secrets are accepted and never returned.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
-import { createdAt, flag, id, identifier, name, text, time, timestamp } from './parts/fields.ts'
-import { recorded } from './parts/recorded.ts'
+import { createdAt, flag, id, identifier, name, recorded, text, time, timestamp } from './parts/fields.ts'
 
 const provider = z.enum(['github', 'gitlab', 'gitea'])
 const baseUrl = z
@@ -172,7 +171,7 @@ export const ConnectGit = z
   .meta({ id: 'ConnectGit', description: 'A personal access token of an account.' })
 export type ConnectGit = z.output<typeof ConnectGit>
 
-export const GitRepository = z
+const GitRepository = z
   .object({
     id,
     name,

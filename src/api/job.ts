@@ -10,13 +10,13 @@ import {
   identifier,
   optional,
   pageFields,
+  recorded,
   serviceId,
   startedAt,
   text,
   time,
   whole,
 } from './parts/fields.ts'
-import { recorded } from './parts/recorded.ts'
 
 /** Longer work should be a service. */
 export const longestRunSeconds = 7 * 24 * 60 * 60

@@ -1,7 +1,6 @@
 // Cron schedules.
 import { z } from 'zod'
-import { parseSchedule } from '../domain/schedule.ts'
-import { isTimeZone } from '../domain/time-zone.ts'
+import { isTimeZone, parseSchedule } from '../domain/schedule.ts'
 import { JobRun } from './job.ts'
 import { clearable, text, timestamp } from './parts/fields.ts'
 

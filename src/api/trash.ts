@@ -1,8 +1,7 @@
 // Deleted datastores and disks that can be restored.
 import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
-import { id, identifier, optional, text, timestamp, whole } from './parts/fields.ts'
-import { Name } from './parts/name.ts'
+import { id, identifier, Name, optional, text, timestamp, whole } from './parts/fields.ts'
 
 export const TrashParams = z.object({
   id: identifier.describe('Id of the trash entry.'),

@@ -1,7 +1,8 @@
 // The options of `berthd`, in the order of its help: the purpose, the default and the accepted values.
-import { homedir } from 'node:os'
+
+import { existsSync, statfsSync } from 'node:fs'
+import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { buildCacheMb, buildCpus, buildMemoryMb } from './build-defaults.ts'
 import {
   address,
   addresses,
@@ -25,6 +26,7 @@ import {
 const template = text(/^([\w.:/@-]|\{version\})+$/, 'an image; {version} may occur in it')
 const hostName = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 const day = 24 * 60 * 60
+const mebibyte = 1024 * 1024
 
 export const options = {
   'data-dir': option(
@@ -193,3 +195,48 @@ export const options = {
   'log-level': option('debug, info, warn or error', 'info', oneOf('debug', 'info', 'warn', 'error')),
   'log-format': option('json, text, or auto: text on a terminal', 'auto', oneOf('auto', 'json', 'text')),
 } as const
+
+/** Half of the memory: services keep the other half. */
+function buildMemoryMb(): number {
+  return Math.max(512, Math.floor(totalmem() / 2 / mebibyte))
+}
+
+/** All CPUs but an eighth, so the daemon and the edge always get CPU time. */
+function buildCpus(): number {
+  return Math.round(availableParallelism() * 87.5) / 100
+}
+
+/** 10 GiB, or a tenth of the disk if that is less. */
+function buildCacheMb(): number {
+  const { blocks, bsize } = statfsSync(existsSync('/var/lib/docker') ? '/var/lib/docker' : '/')
+  return Math.max(64, Math.floor(Math.min(10 * 1024, (blocks * bsize) / 10 / mebibyte)))
+}
+
+interface RemovedOption {
+  name: string
+  /** The values that no longer exist; without it, the whole option. */
+  value?: RegExp
+  /** What to use, or what happens, instead. */
+  instead: string
+}
+
+/**
+ * Options, and values of options, that earlier versions had. A start ignores them with a warning, because a
+ * server must not stay down after an update.
+ */
+export const removedOptions: RemovedOption[] = [
+  {
+    name: 'take-over-prefix',
+    instead: 'start with a copy of the data directory (docs/moving.md), or choose another --prefix',
+  },
+  { name: 'acme-weekly-limit', instead: 'an order waits as long as the certificate authority asks' },
+  {
+    name: 'acme-dns',
+    value: /^rfc2136:/,
+    instead: 'use --acme-dns hook:/PROGRAM with nsupdate, as docs/certificates.md shows',
+  },
+]
+
+export function isRemoved(name: string, value: string): boolean {
+  return removedOptions.some((option) => option.name === name && (option.value?.test(value) ?? true))
+}

@@ -5,7 +5,7 @@ import { domainToASCII } from 'node:url'
 import { Failure } from '../errors.ts'
 
 /** The fields of a service from which its hosts derive. */
-export interface HostedService {
+interface HostedService {
   name: string
   type: string
   custom_domains: readonly string[]

@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-export interface Suggestion {
+interface Suggestion {
   /** The kind in "this looks like a Node.js project". */
   kind: string
   /** Empty for a project of an unknown kind. */

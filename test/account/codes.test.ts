@@ -1,7 +1,7 @@
 // Codes for people, and the start code that is replaced every ten minutes.
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { createStartCode, newCode } from '../../src/account/codes.ts'
+import { createStartCode, newCode } from '../../src/account/terminal-logins.ts'
 
 const minuteMs = 60_000
 

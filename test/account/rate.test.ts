@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRate } from '../../src/account/rate.ts'
+import { createRate } from '../../src/account/terminal-logins.ts'
 
 test('several are allowed at once, then one per interval', () => {
   const clock = { ms: 5000 }

@@ -1,8 +1,7 @@
 // Which listeners cause a warning: unencrypted ones that other machines can reach.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clearTextListeners } from '../../src/config/clear-text.ts'
-import { readConfig } from '../../src/config/config.ts'
+import { clearTextListeners, readConfig } from '../../src/config/config.ts'
 
 const warned: [args: string[], listeners: string[]][] = [
   [[], []],

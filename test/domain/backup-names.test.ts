@@ -1,7 +1,7 @@
 // Names of backup files: readable, sorted by time, and unique.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backupFileName, backupPath } from '../../src/domain/backup-names.ts'
+import { backupFileName, backupPath } from '../../src/domain/backup-files.ts'
 import { createIds } from '../../storage/store/ids.ts'
 
 const dumpPlace = {

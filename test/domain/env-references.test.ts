@@ -8,7 +8,7 @@ import {
   serviceProperties,
 } from '../../src/domain/env-references.ts'
 import { resolveReferences } from '../../src/effects/deploy/start/environment.ts'
-import { isResolvable } from '../../src/http/rules/references.ts'
+import { isResolvable } from '../../src/http/rules/env.ts'
 
 /** The properties on a server with one service, `shop`, and one datastore, `db`. */
 const has = (noun: string, name: string) => `${noun}.${name}` in propertiesOf

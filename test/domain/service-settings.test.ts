@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CreateService, UpdateService } from '../../src/api/service-settings.ts'
+import { CreateService, UpdateService } from '../../src/api/service.ts'
 import { serviceSettings, settingNames } from '../../src/domain/service-settings.ts'
 
 test('every setting of the table can be set at creation and changed later', () => {

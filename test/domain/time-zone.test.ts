@@ -1,7 +1,7 @@
 // Time zones: valid names, and the instants of wall times.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from '../../src/domain/time-zone.ts'
+import { firstInstantOf, instantsOf, isTimeZone, offsetMs } from '../../src/domain/schedule.ts'
 import { wallClock } from '../support/system/wall-clock.ts'
 
 const hourMs = 60 * 60_000

@@ -1,7 +1,8 @@
 // The rules for every response: it matches the OpenAPI document and the problem format, and contains no
 // secret, and the server is still running.
+
+import { supportsHead } from '../../src/http/pipeline/route.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
-import { supportsHead } from '../../src/http/pipeline/target.ts'
 import { checkAnswer, document } from '../support/http/openapi.ts'
 import { exchange, type WireAnswer } from '../support/http/wire.ts'
 import type { Sent } from './player.ts'

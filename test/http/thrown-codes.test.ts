@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kindOf } from '../../src/api/parts/problem-codes.ts'
-import { codesOf } from '../../src/http/openapi/responses.ts'
+import { codesOf } from '../../src/http/openapi/document.ts'
 import { routes } from '../../src/http/pipeline/routes.ts'
 import { codesByRoute } from '../support/http/thrown-codes.ts'
 

@@ -1,8 +1,7 @@
 // Terminal logins in requests and responses.
 import { z } from 'zod'
 import { createdAt, id, identifier, optional, timestamp } from '../parts/fields.ts'
-import { typed } from './account.ts'
-import { grantFields, tokenName } from './token.ts'
+import { grantFields, tokenName, typed } from './account.ts'
 
 export const TerminalLoginParams = z.object({
   id: identifier.describe('Id of the terminal login.'),

@@ -108,3 +108,72 @@ export function pageFields(prefix: string) {
 }
 
 export const purge = flag('Deletes it and its data immediately. Nothing is moved to the trash.')
+
+const mebibytes = z
+  .int()
+  .min(0)
+  .max(1_048_576)
+  .refine((mib) => mib === 0 || mib >= 16, { error: 'must be 0 for the default, or at least 16' })
+const cpus = z
+  .number()
+  .min(0)
+  .max(512)
+  .refine((cpus) => cpus === 0 || cpus >= 0.01, { error: 'must be 0 for the default, or at least 0.01' })
+
+/** MiB; 0 restores the default of the server. */
+export const memoryLimit = clearableByZero(mebibytes)
+/** CPUs, rounded to hundredths; 0 restores the default of the server. */
+export const cpuLimit = clearableByZero(cpus).transform((cpus) =>
+  cpus ? Math.round(cpus * 100) / 100 : cpus,
+)
+
+/** Names in /etc/hosts of a container, or names that Berth itself uses. */
+const reservedNames = new Set([
+  'berth',
+  'ip6-allnodes',
+  'ip6-allrouters',
+  'ip6-localhost',
+  'ip6-localnet',
+  'ip6-loopback',
+  'ip6-mcastprefix',
+  'localhost',
+  'new',
+])
+const looksLikeId = /^(usr|ses|tok|cli|crt|git|svc|dep|job|dst)-[0-9a-z]{26}$/
+
+/** The name of a service or a datastore. Both share one namespace. */
+export const Name = z
+  .string()
+  .regex(/^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/, {
+    error:
+      'must be 1 to 40 lower-case letters, digits and dashes, start with a letter and not end with a dash',
+  })
+  .refine((text) => !reservedNames.has(text), { error: 'is a reserved word' })
+  .refine((text) => !looksLikeId.test(text), { error: 'must not look like an id' })
+
+export const By = z
+  .object({
+    kind: z
+      .enum(['session', 'token', 'terminal', 'schedule', 'push', 'server'])
+      .describe(
+        'session: a user in a browser. token: an API token. terminal: a token of `berth login`. ' +
+          'schedule: a schedule. push: a push to a repository. server: the server itself.',
+      ),
+    id: text.describe('Id of the user or of the token.'),
+    name: text.describe(
+      'Name of the token at that time; for actions of the server, the reason. ' +
+        'Tokens that are limited to services see only their own id and name.',
+    ),
+  })
+  .meta({ id: 'By', description: 'Who caused it.' })
+export type By = z.output<typeof By>
+
+export const by = By.nullable().describe('Who requested it; null in records of older servers.')
+
+/** Fields of every actor's record: its revision, and who requested it. */
+export const recorded = {
+  revision: z
+    .int()
+    .describe('Increases with each change of the record. A change in the feed has the same number.'),
+  by,
+}

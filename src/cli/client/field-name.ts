@@ -1,7 +1,6 @@
 // The field of a request that the server rejects, as the user typed it: `set.0.value` is a variable, and
 // `memory_limit_mb` is --memory.
-import type { SettingName } from '../../domain/service-setting.ts'
-import { serviceSettings } from '../../domain/service-settings.ts'
+import { type SettingName, serviceSettings } from '../../domain/service-settings.ts'
 
 /** `path` is the server's, such as `set.0.value`; `body` is what was sent. */
 export function fieldName(path: string, body: unknown): string {

@@ -1,8 +1,7 @@
 // The settings of a service as flags, for `create` and `update`. The server validates the values; only
 // values that are not even numbers are rejected here.
 import { InvalidArgumentError } from 'commander'
-import type { Flag, SettingName } from '../../domain/service-setting.ts'
-import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
+import { type Flag, type SettingName, serviceSettings, settingNames } from '../../domain/service-settings.ts'
 import type { BerthCommand } from '../command.ts'
 
 type Settings = Record<string, unknown>

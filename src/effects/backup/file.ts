@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type BackupFileRef, backupPath } from '../../domain/backup-names.ts'
+import { type BackupFileRef, backupPath } from '../../domain/backup-files.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import type { BackupSettings, TransferPorts } from './ports.ts'

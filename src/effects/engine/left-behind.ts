@@ -16,7 +16,7 @@ import {
   volumeName,
 } from '../../docker/engine/names.ts'
 import { listImages } from '../../docker/images/images.ts'
-import { backupPath } from '../../domain/backup-names.ts'
+import { backupPath } from '../../domain/backup-files.ts'
 import type { SharedPorts } from '../ports.ts'
 import type { EnginePorts } from './ports.ts'
 

@@ -1,5 +1,4 @@
 // The general description in the OpenAPI document.
-import type { Json } from './schema.ts'
 
 /** A placeholder for the port in the cookie's name; it occurs nowhere else in the document. */
 export const anyPort = '<port>'
@@ -69,7 +68,7 @@ that expire, such as sessions, appear in the feed when the server removes them.
 HTTP client can call these routes. A browser must connect from a page of this server, as for a change.
 `
 
-export const securitySchemes: Json = {
+export const securitySchemes: Record<string, unknown> = {
   token: {
     type: 'http',
     scheme: 'bearer',

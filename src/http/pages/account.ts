@@ -1,21 +1,40 @@
 // `/account`: the signed-in user, sessions and tokens. Each form has a hidden field `act`. A new token is
 // shown once, in the response to its form.
 
-import { ChangePassword } from '../../api/access/account.ts'
-import { SessionParams } from '../../api/access/session.ts'
-import { CreateToken, TokenParams } from '../../api/access/token.ts'
+import {
+  ChangePassword,
+  type CreatedToken,
+  CreateToken,
+  type Session,
+  SessionParams,
+  type Token,
+  TokenParams,
+} from '../../api/access/account.ts'
 import { invalidRequest } from '../../errors.ts'
 import { ownAddressOf } from '../pipeline/origin.ts'
 import { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import * as account from '../routes/account.ts'
-import * as sessions from '../routes/sessions.ts'
-import * as tokens from '../routes/tokens.ts'
-import { accountPage, type FormOutcome } from './account-page.ts'
-import { moveToField, toFormError } from './form-error.ts'
-import type { Form } from './input.ts'
-import { accountPath, redirect } from './layout.ts'
+import * as sessions from '../routes/account.ts'
+import * as tokens from '../routes/account.ts'
+import {
+  alertOf,
+  checkbox,
+  type Field,
+  type Form,
+  type FormError,
+  fieldsOf,
+  moveToField,
+  newPasswordField,
+  passwordField,
+  roleChoice,
+  toFormError,
+  usernameOf,
+} from './form.ts'
+import { attributesOf, type Html, html } from './html.ts'
+import { accountPath, pageOf, redirect } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
+import { relativeTime } from './text.ts'
 
 type FormCall = SignedInCall<unknown, Form>
 type Act = (call: FormCall) => Promise<Page>
@@ -103,4 +122,197 @@ function pageFor(call: SignedInCall, outcome: FormOutcome): Page {
     startCode: context.terminalLogins.startCode.current(),
   }
   return accountPage(details, outcome)
+}
+
+interface AccountDetails {
+  email: string
+  /** With the address that this browser uses. */
+  loginCommand: string
+  startCode: string
+  sessions: Session[]
+  tokens: Token[]
+}
+
+interface FormOutcome {
+  created?: CreatedToken
+  done?: string
+  formError?: FormError
+  typed?: Form
+}
+
+function accountPage(details: AccountDetails, outcome: FormOutcome): Page {
+  const { email, sessions, tokens } = details
+  const { created, done, formError = null, typed = {} } = outcome
+  const body = html`<h1>Account</h1>
+<p class="lead">Signed in as <strong>${email}</strong></p>
+<nav class="jump" aria-label="On this page"><a href="${accountPath}#tokens">API tokens</a>
+<a href="${accountPath}#sessions">Sessions</a> <a href="${accountPath}#password">Password</a></nav>
+${alertOf(formError)}
+${done ? html`<div class="done" role="status"><p><strong>${done}</strong></p></div>` : null}
+${created ? newToken(created) : null}
+${terminalSection(details)}
+${tokenSection(tokens, typed, formError)}
+${sessionSection(sessions)}
+${passwordSection(email, typed, formError)}`
+  return pageOf({ title: 'Account', body, formError, path: accountPath, reader: 'user', width: 'wide' })
+}
+
+/** What comes next on a new server, until there is a token. */
+function terminalSection({ tokens, loginCommand, startCode }: AccountDetails): Html {
+  const isNew = tokens.length === 0
+  return html`<section aria-labelledby="terminal">
+<h2 id="terminal">${isNew ? 'Next: connect your terminal' : 'Connect a terminal'}</h2>
+${isNew && html`<p>Run this where your code is. It opens a page here, where you approve it.</p>`}
+<p class="command"><code>${loginCommand}</code></p>
+${
+  isNew &&
+  html`<p>Then <code>berth up</code> deploys the folder that you are in.
+<a href="/docs/getting-started">Getting started</a> shows each step.</p>`
+}
+<details><summary>If the server gets too many logins</summary>
+<p>This start code lets your terminal ask anyway. You still approve it here.</p>
+<p class="command"><code>${loginCommand} --code ${startCode}</code></p>
+<p class="quiet">It works for at least ten minutes. Reload this page for a new one.</p></details>
+</section>`
+}
+
+/** A closed form behind its title; open if it has an error. */
+function disclosed(title: string, act: string, typed: Form, content: Html): Html {
+  const attributes = attributesOf({ class: 'form', open: typed.act === act })
+  return html`<details ${attributes}><summary>${title}</summary>${formFor(act, content)}</details>`
+}
+
+/** `act` must be a key of `acts` in account.ts. */
+function formFor(act: string, content: Html): Html {
+  return html`<form method="post"><input type="hidden" name="act" value="${act}">${content}</form>`
+}
+
+function newToken({ api_token: { name }, token }: CreatedToken): Html {
+  return html`<div class="done" role="status">
+<p><strong>The token <bdi>${name}</bdi> was created.</strong> Copy it now: it is shown only here.</p>
+<p class="command"><code>${token}</code></p>
+</div>`
+}
+
+function tokenSection(tokens: Token[], typed: Form, formError: FormError | null): Html {
+  const fields: Field[] = [
+    { name: 'name', label: 'Name', autocomplete: 'off', value: typed.name },
+    {
+      name: 'services',
+      label: 'Services',
+      autocomplete: 'off',
+      value: typed.services,
+      hint: 'For a read or deploy token: names of services, separated by commas. Empty for all.',
+      isOptional: true,
+    },
+    {
+      name: 'expires_in_days',
+      label: 'Expires after (days)',
+      type: 'number',
+      autocomplete: 'off',
+      value: typed.expires_in_days,
+      isOptional: true,
+    },
+  ]
+  const [name = null, ...limits] = fieldsOf(fields, formError, false)
+  const form = html`${name}${roleChoice(typed.role)}${limits}<button>Create a token</button>`
+  return html`<section aria-labelledby="tokens">
+<h2 id="tokens">API tokens</h2>
+<p>For scripts, CI and terminals. No token can manage this account.</p>
+${tokens.length > 0 ? html`<ul>${tokens.map(tokenRow)}</ul>` : null}
+${disclosed('New token', 'create-token', typed, form)}
+</section>`
+}
+
+/** Asks for confirmation, because a revocation cannot be undone. */
+function tokenRow({ id, name, hint, role, services, created_at, expires_at, last_used_at }: Token): Html {
+  const revoke = html`<input type="hidden" name="id" value="${id}">
+<p>Requests that use it are rejected immediately.</p><button class="danger">Revoke it</button>`
+  return html`<li>
+<p><strong><bdi>${name}</bdi></strong> <span class="quiet">…${hint}</span>
+<span class="tag">${role}</span></p>
+${services ? html`<p class="quiet">Only for ${services.join(', ')}</p>` : null}
+<p class="quiet">Created ${relativeTime(created_at)},
+${last_used_at ? html`last used ${relativeTime(last_used_at)}` : 'never used'},
+${expires_at ? html`expires ${relativeTime(expires_at)}` : 'never expires'}</p>
+<details><summary>Revoke …</summary>${formFor('revoke-token', revoke)}</details>
+</li>`
+}
+
+const endOthers = html`<button class="second">End all other sessions</button>`
+
+function sessionSection(sessions: Session[]): Html {
+  return html`<section aria-labelledby="sessions">
+<h2 id="sessions">Sessions</h2>
+<p>The browsers that are signed in.</p>
+<ul>${sessions.map(sessionRow)}</ul>
+${sessions.length > 1 ? formFor('end-other-sessions', endOthers) : null}
+</section>`
+}
+
+function sessionRow({ id, created_at, last_used_at, user_agent, current }: Session): Html {
+  const end = html`<input type="hidden" name="id" value="${id}"><button class="second">End</button>`
+  return html`<li class="row">
+<div>
+<p><strong>${browserOf(user_agent)}</strong>${current ? html` <span class="tag">this one</span>` : null}</p>
+<p class="quiet">Signed in ${relativeTime(created_at)}, last used ${relativeTime(last_used_at)}</p></div>
+${current ? null : formFor('end-session', end)}
+</li>`
+}
+
+function passwordSection(email: string, typed: Form, formError: FormError | null): Html {
+  const fields: Field[] = [
+    {
+      ...passwordField,
+      name: 'current_password',
+      label: 'Current password',
+      autocomplete: 'current-password',
+    },
+    { ...newPasswordField, name: 'new_password', label: 'New password' },
+  ]
+  const revoking = checkbox({
+    name: 'revoke_tokens',
+    value: 'true',
+    label: 'Revoke all API tokens',
+    note: 'Scripts and terminals have to be connected again.',
+  })
+  const content = html`${usernameOf(email)}${fieldsOf(fields, formError, false)}${revoking}
+<button>Set the new password</button>`
+  return html`<section aria-labelledby="password">
+<h2 id="password">Password</h2>
+<p>A new password ends all other sessions.</p>
+${disclosed('Change the password', 'change-password', typed, content)}
+</section>`
+}
+
+const browsers = [
+  [/Edg(?:e|A|iOS)?\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\/|FxiOS\//, 'Firefox'],
+  [/Chrome\/|CriOS\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+] as const
+
+const systems = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+] as const
+
+const shownChars = 60
+
+/** The browser of a session: `Firefox on Linux`; for an unknown one, its user agent. */
+export function browserOf(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown browser'
+  const browser = nameIn(browsers, userAgent)
+  const system = nameIn(systems, userAgent)
+  if (browser && system) return `${browser} on ${system}`
+  return userAgent.length > shownChars ? `${userAgent.slice(0, shownChars)}…` : userAgent
+}
+
+function nameIn(known: readonly (readonly [RegExp, string])[], text: string): string | undefined {
+  return known.find(([pattern]) => pattern.test(text))?.[1]
 }

@@ -1,9 +1,12 @@
 // The layout of every page, and redirects between pages. The Content-Security-Policy forbids inline
 // scripts, inline styles and resources of other origins.
+
+import type { Problem } from '../pipeline/problem.ts'
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
+import { mark } from './assets.ts'
 import { attributesOf, type Html, html } from './html.ts'
-import { mark } from './mark.ts'
+import { markedUp, toSentence } from './text.ts'
 
 export const accountPath = '/account'
 export const gitStartPath = '/git/start'
@@ -95,4 +98,13 @@ export function ownPath(address: string | undefined): string {
 /** `path?next=…`, or only the path if `next` is the account page, the default. */
 export function withNext(path: string, next: string): string {
   return next === accountPath ? path : `${path}?${new URLSearchParams({ next })}`
+}
+
+export function failurePage({ title, detail, hint, status, request_id }: Problem): string {
+  const body = html`<h1>${title}</h1>
+<p>${markedUp(toSentence(detail))}</p>
+${hint === undefined ? null : html`<p>${markedUp(toSentence(hint))}</p>`}
+<p><a class="button" href="/">Back to the start page</a></p>
+<p class="quiet">${status} · <code>${request_id}</code></p>`
+  return pageOf({ title, body }).html
 }

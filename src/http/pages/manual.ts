@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { RendererObject } from 'marked'
+import { z } from 'zod'
 import { notFound } from '../../errors.ts'
 import type { Page } from '../pipeline/route.ts'
 import { Html, html } from './html.ts'
-import type { ManualParams } from './input.ts'
 import { manualPath, pageOf } from './layout.ts'
 
 /** Three folders up in the sources, four in the build. */
@@ -15,6 +15,9 @@ const folder = ['../../../docs/', '../../../../docs/']
 
 const contents = 'README'
 
+/** Also keeps a path from leaving the folder of the manual. */
+export const ManualParams = z.object({ page: z.string().regex(/^[a-z-]{1,40}$/) })
+
 /** Holds existing pages only, so requests cannot make it grow. */
 const pages = new Map<string, Page>()
 
@@ -23,7 +26,7 @@ export function showContents(): Promise<Page> {
 }
 
 /** Throws `not_found`. */
-export function showManual({ params }: { params: ManualParams }): Promise<Page> {
+export function showManual({ params }: { params: z.output<typeof ManualParams> }): Promise<Page> {
   return pageNamed(params.page)
 }
 

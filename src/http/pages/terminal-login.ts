@@ -1,6 +1,5 @@
 // `/cli-login?id=…`: the administrator compares the code of a terminal with the one here, and approves it.
 // No button has the focus, so a stray Enter does nothing. The name of the terminal is untrusted text.
-
 import {
   ApproveTerminalLogin,
   type TerminalLogin,
@@ -15,16 +14,25 @@ import {
   getTerminalLogin,
   needsPassword,
 } from '../routes/terminal-logins.ts'
-import { expiryChoice, roleChoice } from './choices.ts'
-import { type Field, fieldsOf, passwordField, usernameOf } from './fields.ts'
-import { alertOf, type FormError, moveToField, toFormError } from './form-error.ts'
+import {
+  alertOf,
+  expiryChoice,
+  type Field,
+  type Form,
+  type FormError,
+  fieldsOf,
+  moveToField,
+  passwordField,
+  roleChoice,
+  toFormError,
+  usernameOf,
+} from './form.ts'
 import { type Html, html } from './html.ts'
-import type { Form, TerminalLoginQuery } from './input.ts'
 import { pageOf } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
 import { relativeTime } from './text.ts'
 
-type TerminalLoginCall = SignedInCall<TerminalLoginQuery>
+type TerminalLoginCall = SignedInCall<Form>
 
 export function showTerminalLogin(call: TerminalLoginCall): Page {
   if (!call.query.id) return nothingPage(call)
@@ -36,7 +44,7 @@ export function showTerminalLogin(call: TerminalLoginCall): Page {
 }
 
 /** The response shows the outcome, because the login may be gone at the next request. */
-export async function submitTerminalLogin(call: SignedInCall<TerminalLoginQuery, Form>): Promise<Page> {
+export async function submitTerminalLogin(call: SignedInCall<Form, Form>): Promise<Page> {
   if (!call.query.id) return nothingPage(call)
   try {
     return pageFor(call, await settle(call))
@@ -47,7 +55,7 @@ export async function submitTerminalLogin(call: SignedInCall<TerminalLoginQuery,
   }
 }
 
-async function settle(call: SignedInCall<TerminalLoginQuery, Form>): Promise<TerminalLogin> {
+async function settle(call: SignedInCall<Form, Form>): Promise<TerminalLogin> {
   const params = withParams(call)
   if (call.body.answer === 'deny') return denyTerminalLogin({ ...params, caller: call.caller })
   if (call.body.answer !== 'approve') return getTerminalLogin(params)

@@ -3,10 +3,9 @@ import type { Logger } from '../../logger.ts'
 import { openServer, type Server } from '../server/server.ts'
 import type { HttpContext } from './context.ts'
 import { createDispatcher } from './dispatch.ts'
-import type { Route } from './route.ts'
+import { groupByPath, type Route } from './route.ts'
 import { routes } from './routes.ts'
 import { createStreamGuard } from './stream-guard.ts'
-import { groupByPath } from './target.ts'
 
 /** Serves the API, or another route table. Port 0 selects a free port. Throws `address_in_use`. */
 export async function openApi(

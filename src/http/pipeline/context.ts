@@ -46,7 +46,7 @@ export interface HttpContext {
   whileDiskHasRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
 
-export interface HttpConfig {
+interface HttpConfig {
   baseDomain: string
   edge: EdgeSettings
   defaultMemoryLimitMb: number
@@ -71,7 +71,7 @@ export interface BuildSettings {
   cacheSizeMb: number | null
 }
 
-export interface TrafficMetrics {
+interface TrafficMetrics {
   /** Traffic of the last five minutes. */
   of(serviceId: string): Traffic
   /** In the text format of Prometheus. */
@@ -120,7 +120,7 @@ export interface Observer {
 export type InstanceStatus = Omit<ServiceStatus['instances'][number], 'role'>
 
 /** Parses user input by the rules of git and registries. Each method throws `invalid_request`. */
-export type Parser = typeof typed & {
+type Parser = typeof typed & {
   /** The normal form of an image's name. */
   image(text: string): string
   /** The normalized registry host, under which its credentials are stored. */

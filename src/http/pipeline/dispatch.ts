@@ -18,9 +18,8 @@ import type { HttpContext } from './context.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, toKeyedRequest } from './idempotency.ts'
 import { edgeRequestId } from './origin.ts'
 import { createResponders, type PendingRequest } from './responses.ts'
-import { type Call, isApiPath, type Route, type Upload } from './route.ts'
+import { type Call, isApiPath, type Route, type Target, type Upload } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
-import type { Target } from './target.ts'
 import { assertUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
 
 interface DispatchParts {

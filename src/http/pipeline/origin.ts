@@ -1,10 +1,10 @@
 // The address that a browser used for this server, and whether a request comes from the server's own pages.
 // X-Forwarded-* can be forged, so it is accepted only from the edge and from proxies of --trusted-proxy.
 import { timingSafeEqual } from 'node:crypto'
+import { BlockList, isIP } from 'node:net'
 import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
-import { createProxyTrust } from './trusted-hosts.ts'
 
 export interface Origin {
   scheme: 'http' | 'https'
@@ -119,4 +119,40 @@ function isFromEdge({ edgeSecret }: Trust, { headers }: RequestSource): boolean 
 function isEqualSecret(presented: string, secret: string): boolean {
   const [a, b] = [Buffer.from(presented), Buffer.from(secret)]
   return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** Accepts loopback, the listen address and --dashboard-host only, against DNS rebinding. */
+export function createHostCheck(own: readonly string[]): (host: string) => boolean {
+  const allowed = new Set(['localhost', '127.0.0.1', '[::1]', ...own.filter((name) => name !== '')])
+  let last: string | null = null
+  return (host) => {
+    // Nearly all requests have the same Host.
+    if (host === last) return true
+    // A trailing dot does not change the name.
+    const isAllowed = allowed.has(host.replace(/\.?(:\d+)?$/, '').toLowerCase())
+    if (isAllowed) last = host
+    return isAllowed
+  }
+}
+
+/** Takes addresses and networks, such as `10.0.0.5` and `10.0.0.0/8`. Throws for any other text. */
+export function createProxyTrust(proxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList()
+  for (const proxy of proxies) {
+    const [address, bits] = proxy.split('/') as [string, string?]
+    const family = familyOf(address)
+    if (!family) throw new Error(`'${proxy}' is neither an address nor a network`)
+    if (bits === undefined) trusted.addAddress(address, family)
+    else trusted.addSubnet(address, Number(bits), family)
+  }
+  return (address) => {
+    const family = familyOf(address)
+    return family !== null && trusted.check(address, family)
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | null {
+  const version = isIP(address)
+  if (version === 0) return null
+  return version === 4 ? 'ipv4' : 'ipv6'
 }

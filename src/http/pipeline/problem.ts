@@ -21,7 +21,7 @@ export interface Problem {
   errors?: FailureDetail[]
 }
 
-export interface ProblemResponse {
+interface ProblemResponse {
   body: Problem
   headers: [string, string][]
 }

@@ -3,15 +3,24 @@ import { createReadStream } from 'node:fs'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
-import { failurePage } from '../pages/failure.ts'
+import { failurePage } from '../pages/layout.ts'
 import { toJson } from '../records/requester.ts'
 import type { EventStream } from '../server/event-stream.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
 import { toProblem } from './problem.ts'
-import { Download, Events, isApiPath, Page, Raw, Replayed, WebSocketUpgrade, WithHeaders } from './route.ts'
+import {
+  Download,
+  Events,
+  isApiPath,
+  Page,
+  Raw,
+  Replayed,
+  type Target,
+  WebSocketUpgrade,
+  WithHeaders,
+} from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
-import type { Target } from './target.ts'
 
 export interface PendingRequest {
   request: Request

@@ -12,14 +12,14 @@ import type { HttpContext } from './context.ts'
 import type { StreamGuard } from './stream-guard.ts'
 
 /** The prefix of the API. Only routes for monitoring and pages are outside of it. */
-export const v1 = '/api/v1'
+const v1 = '/api/v1'
 
 /** Whether the path belongs to the API, where even unknown paths need a credential. */
 export function isApiPath(path: string): boolean {
   return path === '/api' || path.startsWith('/api/')
 }
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   context: HttpContext
@@ -222,4 +222,35 @@ export const del = withMethod('DELETE')
 
 export function tagged(tag: string, routes: readonly Route[]): Route[] {
   return routes.map((route) => ({ ...route, tag }))
+}
+
+export interface Target {
+  path: string
+  paramNames: readonly string[]
+  routes: ReadonlyMap<string, Route>
+  allow: string
+  isPublic: boolean
+  isPage: boolean
+}
+
+/** GET also handles HEAD, unless the response is a stream or a file. */
+export function supportsHead({ method, response }: Route): boolean {
+  return method === 'GET' && response !== 'stream' && response !== 'bytes'
+}
+
+/** uWS matches paths, and the dispatcher methods. */
+export function groupByPath(routes: readonly Route[]): Map<string, Target> {
+  const targets = new Map<string, Target>()
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const here = routes.filter((route) => route.path === path)
+    const byMethod = new Map<string, Route>(here.map((route) => [route.method, route]))
+    const get = byMethod.get('GET')
+    if (get && supportsHead(get)) byMethod.set('HEAD', get)
+    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ')
+    const paramNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+    const isPublic = here.every((route) => route.credential === 'public')
+    const isPage = here.some((route) => route.isPage)
+    targets.set(path, { path, paramNames, routes: byMethod, allow, isPublic, isPage })
+  }
+  return targets
 }

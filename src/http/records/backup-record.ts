@@ -4,10 +4,9 @@ import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
-import { backupPath } from '../../domain/backup-names.ts'
+import { backupPath } from '../../domain/backup-files.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { failureOf } from '../why/advice.ts'
-import { adviseOnBackup, adviseOnRestore } from '../why/record-advice.ts'
+import { adviseOnBackup, adviseOnRestore, failureOf } from '../why/advice.ts'
 import { finder } from './stored-record.ts'
 
 export const findBackup = finder<'backup'>('bak', 'backup')

@@ -12,9 +12,8 @@ import { nextTime } from '../../domain/schedule.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { failureOf } from '../why/advice.ts'
-import { adviseOnDatastore } from '../why/record-advice.ts'
-import { shownFields } from './shown-fields.ts'
+import { adviseOnDatastore, failureOf } from '../why/advice.ts'
+import { shownFields } from './stored-record.ts'
 
 export function findDatastore(storage: Storage, idOrName: string): DatastoreRecord & CommonRecordFields {
   const id = storage.datastores.idOf(idOrName)

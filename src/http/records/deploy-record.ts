@@ -1,14 +1,11 @@
 // Deploys and job runs in responses: the record, with advice for failures.
-
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import type { Advice } from '../why/advice.ts'
-import { adviseOnDeploy } from '../why/deploy-advice.ts'
-import { adviseOnRun } from '../why/record-advice.ts'
+import { type Advice, adviseOnDeploy, adviseOnRun } from '../why/advice.ts'
 import { finder } from './stored-record.ts'
 
 export function toDeploy(storage: Storage, record: ActorRecord): Deploy {

@@ -23,7 +23,7 @@ export function showAccessLine({ ts, stream, line, about }: LogLine) {
 }
 
 /** `GET /path 200 12ms 1.2KiB 203.0.113.9 "curl/8"`, and the reason of a failure */
-export function accessText(access: AccessRecord): string {
+function accessText(access: AccessRecord): string {
   const { method, path, status, duration_ms, bytes_out, client, user_agent, failure } = access
   const agent = user_agent === null ? '-' : JSON.stringify(user_agent)
   const fields = [

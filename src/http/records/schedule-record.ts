@@ -6,8 +6,8 @@ import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { Schedule } from '../../api/schedule.ts'
-import { scheduleIdOf } from '../../domain/job-defaults.ts'
 import { nextTime } from '../../domain/schedule.ts'
+import { scheduleIdOf } from '../../domain/service-types.ts'
 
 const maxNextRuns = 5
 

@@ -9,7 +9,7 @@ import { listens } from '../../domain/service-types.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { shownFields } from './shown-fields.ts'
+import { shownFields } from './stored-record.ts'
 
 /** The number of recent deploys that are searched for one that is not canceled. */
 const maxDeploysSearched = 20

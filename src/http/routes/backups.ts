@@ -1,13 +1,25 @@
-// Backups of datastores. They outlive their datastore.
-
+// Backups of datastores, which outlive them, and restores from a backup or an uploaded file. A datastore has
+// one restore at a time, checked in the transaction that starts it.
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
+import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
+import type { RestoreInput } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
-import { Backup, BackupParams, BackupsQuery } from '../../api/backup.ts'
+import {
+  Backup,
+  BackupParams,
+  BackupsQuery,
+  CreateRestore,
+  Restore,
+  RestoreParams,
+  RestoresQuery,
+} from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
-import { conflict, Failure } from '../../errors.ts'
+import { backupFormats, formatOf, headBytes } from '../../domain/backup-files.ts'
+import { conflict, Failure, invalidRequest } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import {
   type Call,
   type CallById,
@@ -16,13 +28,23 @@ import {
   get,
   post,
   tagged,
+  type Upload,
   type WithHeaders,
 } from '../pipeline/route.ts'
-import { fileOf, findBackup, readBackup, toBackup } from '../records/backup-record.ts'
+import {
+  fileOf,
+  findBackup,
+  findRestore,
+  readBackup,
+  readRestore,
+  toBackup,
+  toRestore,
+} from '../records/backup-record.ts'
 import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
 import { paged } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
-import { adviseOnBackup } from '../why/record-advice.ts'
+import { storeUpload } from '../rules/upload.ts'
+import { adviseOnBackup, adviseOnRestore } from '../why/advice.ts'
 import { historyRoute, show, whyRoute } from './record-routes.ts'
 
 export const backupRoutes = tagged('Backups', [
@@ -130,4 +152,150 @@ async function deleteBackup(call: CallById): Promise<undefined> {
   const user = restores.find((restore) => restore?.backup_id === id)
   if (user) throw new Failure('in_use', `the restore ${user.id} of ${user.datastore} is using this backup`)
   await context.actors.send(id, command(call, 'delete'))
+}
+
+const restoreUpload = {
+  mediaTypes: ['application/octet-stream'],
+  limitBytes: 1024 ** 4,
+  description:
+    'What pg_dump -Fc, pg_dump (plain SQL, also packed with gzip) or redis-cli --rdb wrote, at most 1 TiB. ' +
+    'Plain SQL is restored without owners and grants.',
+}
+
+export const restoreRoutes = tagged('Backups', [
+  get('/datastores/{id}/restores', {
+    role: 'read',
+    summary: 'Lists the restores of a datastore, newest first',
+    params: DatastoreParams,
+    query: RestoresQuery,
+    response: z.array(Restore),
+    handler(call) {
+      const { storage } = call.context
+      const { id } = findDatastore(storage, call.params.id)
+      const { records, next } = storage.actors.page('restore', [id], call.query)
+      const restores = records.map((record) => toRestore(call.context, record))
+      return paged(call, restores, next)
+    },
+  }),
+  post('/datastores/{id}/restores', {
+    summary: 'Replaces all data of a datastore with the contents of a backup',
+    params: DatastoreParams,
+    body: CreateRestore,
+    response: Restore,
+    status: 202,
+    problems: ['conflict'],
+    replay: readRestore,
+    handler: createRestore,
+  }),
+  post('/datastores/{id}/restores/upload', {
+    summary: 'Replaces all data of a datastore with the contents of an uploaded file',
+    params: DatastoreParams,
+    upload: restoreUpload,
+    response: Restore,
+    status: 202,
+    problems: ['conflict', 'insufficient_storage'],
+    replay: readRestore,
+    handler: uploadRestore,
+  }),
+  get('/restores/{id}', {
+    role: 'read',
+    summary: 'Returns a restore',
+    params: RestoreParams,
+    response: Restore,
+    handler: show(readRestore),
+  }),
+  post('/restores/{id}/cancel', {
+    summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
+    description:
+      'Cancels a restore that has not started to switch. The datastore keeps its data. Returns 202, ' +
+      'because the prepared data is still being removed: the status is `undoing`, then `canceled`.',
+    params: RestoreParams,
+    response: Restore,
+    status: 202,
+    problems: ['not_cancelable'],
+    acceptsIdempotencyKey: false,
+    handler: cancelRestore,
+  }),
+  historyRoute('/restores/{id}', {
+    params: RestoreParams,
+    summary: 'Lists the transitions of a restore',
+    find: findRestore,
+  }),
+  whyRoute('/restores/{id}', {
+    params: RestoreParams,
+    summary: 'Explains why a restore failed, and what to do about it',
+    find: findRestore,
+    advise: (restore) => adviseOnRestore(restore),
+  }),
+])
+
+async function createRestore(call: CallById<unknown, CreateRestore>): Promise<Restore> {
+  const { context, params, body } = call
+  const datastore = findDatastore(context.storage, params.id)
+  const backup = findBackup(context.storage, body.backup_id)
+  if (backup.status !== 'good') throw conflict(`the backup is ${backup.status}, not good`)
+  if (backup.kind !== datastore.kind) {
+    throw invalidRequest(`the backup is of ${backup.kind}, ${datastore.name} is ${datastore.kind}`)
+  }
+  const id = context.storage.ids.newId('rst')
+  return startRestore(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
+}
+
+async function uploadRestore(call: CallById<unknown, Upload>): Promise<Restore> {
+  const { context, params, body } = call
+  const datastore = findDatastore(context.storage, params.id)
+  assertAvailable(datastore)
+  assertNoActiveRestore(context, datastore.id)
+  return storeUpload(context, body, {
+    files: context.storage.restoreFiles,
+    idPrefix: 'rst',
+    headBytes,
+    checkHead: (head) => assertFormat(datastore, head),
+    start: (id, sizeBytes) => startRestore(call, datastore, { id, backupId: null, sizeBytes }),
+  })
+}
+
+/** Throws `invalid_request` with a code for the detected format. */
+function assertFormat(datastore: DatastoreRecord, head: Buffer): void {
+  const { kind } = datastore
+  const { magic } = backupFormats[kind]
+  if (head.length < magic.length) throw wrongFile(datastore, 'is too short')
+  if (head.subarray(0, magic.length).equals(Buffer.from(magic))) return
+  if (kind !== 'postgres') throw wrongFile(datastore, 'has an unknown format')
+  const format = formatOf(head)
+  if (typeof format !== 'string') throw wrongFile(datastore, format.message, format.code)
+}
+
+function wrongFile({ name, kind }: DatastoreRecord, problem: string, code = 'unknown_format'): Failure {
+  const message = `the file ${problem}: ${name} takes ${backupFormats[kind].noun}`
+  return new Failure('invalid_request', message, undefined, [{ path: 'body', code, message }])
+}
+
+async function startRestore(
+  { context, caller, eventId }: Pick<Call, 'caller' | 'context' | 'eventId'>,
+  { id: datastoreId, name: datastoreName, kind }: DatastoreRecord,
+  source: Pick<RestoreInput, 'id' | 'backupId' | 'sizeBytes'>,
+): Promise<Restore> {
+  const input: RestoreInput = { ...source, datastoreId, datastoreName, kind, at: new Date().toISOString() }
+  const also = () => {
+    assertAvailable(findDatastore(context.storage, datastoreId))
+    assertNoActiveRestore(context, datastoreId)
+  }
+  const options = { also, by: requesterOf({ context, caller }), eventId }
+  const { record } = await context.actors.spawn('restore', input.id, input, options)
+  return toRestore(context, record)
+}
+
+function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): void {
+  const [other] = storage.actors.active('restore', datastoreId)
+  if (other) throw conflict(`${other.id} is already restoring it`)
+}
+
+async function cancelRestore(call: CallById): Promise<Restore> {
+  const { context, params } = call
+  const { id, status } = findRestore(context.storage, params.id)
+  const { applied, record } = await context.actors.send<'restore'>(id, command(call, 'cancel'))
+  if (!applied)
+    throw new Failure('not_cancelable', `the restore is ${status === 'running' ? 'switching' : status}`)
+  return toRestore(context, record)
 }

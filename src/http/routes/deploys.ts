@@ -1,6 +1,7 @@
 // Deploys, which actors run. 202 means committed: the deploy continues if the client disconnects.
 import { z } from 'zod'
 import type { ServiceRow } from '../../../storage/services.ts'
+import type { Commit } from '../../../storage/store/store.ts'
 import {
   CreateDeploy,
   Deploy,
@@ -9,10 +10,11 @@ import {
   DeployParams,
   DeploysQuery,
   type Rollback,
+  UploadQuery,
 } from '../../api/deploy.ts'
-import { conflict, Failure, invalidField } from '../../errors.ts'
+import { conflict, Failure, invalidField, invalidRequest } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type CallById, get, post, tagged } from '../pipeline/route.ts'
+import { type CallById, get, post, tagged, type Upload } from '../pipeline/route.ts'
 import { deployAdvice, findDeploy, readDeploy, toDeploy } from '../records/deploy-record.ts'
 import { pageOfService, pageOverServices } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
@@ -23,7 +25,9 @@ import {
   rebuildCommand,
   rollbackDeployRequest,
   sourceDeployRequest,
+  uploadDeployRequest,
 } from '../rules/deploy-request.ts'
+import { storeUpload } from '../rules/upload.ts'
 import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
 
 interface Obstacle {
@@ -156,4 +160,69 @@ async function cancelDeploy(call: CallById): Promise<Deploy> {
   if (!applied)
     throw new Failure('not_cancelable', `this deploy is ${record.status}: it can no longer be canceled`)
   return toDeploy(context.storage, record)
+}
+
+const mebibyte = 1024 * 1024
+const gzipMagic = Buffer.of(0x1f, 0x8b)
+const archiveUpload = {
+  mediaTypes: ['application/gzip', 'application/x-gzip', 'application/octet-stream'],
+  limitBytes: 512 * mebibyte,
+  description:
+    'The source as a .tar.gz, at most 512 MiB; a single folder at its top is left out, unless ' +
+    'root_dir, dockerfile_path or publish_dir begins with it.',
+}
+
+export const uploadRoutes = tagged('Deploys', [
+  post('/services/{id}/deploys/upload', {
+    ...runsService,
+    summary: 'Queues a deploy of the uploaded source, which is kept for later deploys until the next upload',
+    query: UploadQuery,
+    upload: archiveUpload,
+    response: Deploy,
+    status: 202,
+    problems: ['conflict'],
+    handler: uploadDeploy,
+  }),
+])
+
+/** The service is checked before the upload, and again in the transaction that creates the deploy. */
+async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy> {
+  const { context, params, query, body, eventId } = call
+  const { storage } = context
+  const service = findService(storage, params.id)
+  assertAcceptsUpload(service)
+  const serviceId = service.id
+  return storeUpload(context, body, {
+    files: storage.archives,
+    idPrefix: 'dep',
+    headBytes: gzipMagic.length,
+    checkHead: assertGzip,
+    start(id) {
+      const row = findService(storage, serviceId)
+      const upload = { id, clearCache: query.clear_cache, by: requesterOf(call) }
+      const also = (commit: Commit) => {
+        assertAcceptsUpload(findService(storage, serviceId))
+        storage.services.setArchive(commit, serviceId, id)
+      }
+      return queueDeploy(context, uploadDeployRequest(context, row, upload), { eventId, also })
+    },
+  })
+}
+
+function assertGzip(head: Buffer): void {
+  if (head.equals(gzipMagic)) return
+  const problem = head.length === 0 ? 'is empty' : 'is not a gzip archive'
+  throw invalidRequest(`the body ${problem}`, 'send the source as a .tar.gz')
+}
+
+/** Throws `conflict` if the service cannot deploy an archive. */
+function assertAcceptsUpload(row: ServiceRow): void {
+  assertNotDeleting(row)
+  assertNotSuspended(row)
+  const source = row.repo_url ? 'repository' : row.image ? 'image' : null
+  if (!source) return
+  throw conflict(
+    `${row.name} is deployed from its ${source}; archives are for services with neither repository nor image`,
+    `berth deploy ${row.name}, or clear that setting first (berth update with an empty text)`,
+  )
 }

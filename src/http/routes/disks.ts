@@ -13,8 +13,7 @@ import { type Call, del, get, post, tagged } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
-import { failureOf } from '../why/advice.ts'
-import { adviseOnChown } from '../why/record-advice.ts'
+import { adviseOnChown, failureOf } from '../why/advice.ts'
 
 export const diskRoutes = tagged('Disks', [
   get('/disks', {

@@ -1,6 +1,5 @@
 // The domains of a service. Changes take effect immediately. host-claims.ts checks in the same transaction
 // that no other service has the host.
-
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -19,8 +18,7 @@ import { conflict, invalidRequest, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged } from '../pipeline/route.ts'
 import { findService, publicationOf } from '../records/service-record.ts'
-import { changeService } from '../rules/service-change.ts'
-import { checkRow } from '../rules/service-rules.ts'
+import { changeService, checkRow } from '../rules/service-rules.ts'
 import { readsService } from './record-routes.ts'
 
 const maxCertificates = 200

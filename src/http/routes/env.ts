@@ -12,8 +12,7 @@ import { type Call, type CallById, get, patch, put, tagged } from '../pipeline/r
 import { envBodyLimitBytes } from '../pipeline/validation.ts'
 import { assertNotDeleting, decisiveDeploy, findService, publicationOf } from '../records/service-record.ts'
 import { queueRestart } from '../rules/deploy-request.ts'
-import { assertEnvSize, compareVars, mergeVars } from '../rules/env-changes.ts'
-import type { HasProperty } from '../rules/references.ts'
+import { assertEnvSize, compareVars, type HasProperty, mergeVars } from '../rules/env.ts'
 import { readsService } from './record-routes.ts'
 
 type Save = (id: string, change: (vars: EnvVar[]) => EnvVar[]) => Promise<EnvVar[]>

@@ -18,8 +18,7 @@ import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
-import { shownFields } from '../records/shown-fields.ts'
-import { finder } from '../records/stored-record.ts'
+import { finder, shownFields } from '../records/stored-record.ts'
 import { historyRoute, show } from './record-routes.ts'
 
 /** More connections than a server ever has. */

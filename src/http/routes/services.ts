@@ -1,6 +1,5 @@
 // Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
 // responses never contain credentials.
-
 import { z } from 'zod'
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Storage } from '../../../storage/index.ts'
@@ -8,8 +7,14 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'
 import { Deploy, Rollback } from '../../api/deploy.ts'
 import { ServiceLogEvents } from '../../api/feed.ts'
-import { DeleteQuery, Service, ServiceParams } from '../../api/service.ts'
-import { CreateService, ScaleService, UpdateService } from '../../api/service-settings.ts'
+import {
+  CreateService,
+  DeleteQuery,
+  ScaleService,
+  Service,
+  ServiceParams,
+  UpdateService,
+} from '../../api/service.ts'
 import { type InstanceRole, ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import { wantedInstances } from '../../domain/service-types.ts'
 import { conflict, messageOf } from '../../errors.ts'
@@ -24,11 +29,8 @@ import { assertNotDeleting, findService, stateOf, toService } from '../records/s
 import { awaitRecord } from '../records/stored-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
 import { previewDeploy, queueDeploy, queueRestart, sourceDeployRequest } from '../rules/deploy-request.ts'
-import { assertEnvSize } from '../rules/env-changes.ts'
-import { assertHostsFree } from '../rules/host-claims.ts'
-import { assertNotReferenced } from '../rules/references.ts'
-import { changeService } from '../rules/service-change.ts'
-import { changedRow, checkRow, newRow } from '../rules/service-rules.ts'
+import { assertEnvSize, assertNotReferenced } from '../rules/env.ts'
+import { assertHostsFree, changedRow, changeService, checkRow, newRow } from '../rules/service-rules.ts'
 import { rollbackService } from './deploys.ts'
 import { readsService, runsService } from './record-routes.ts'
 

@@ -3,8 +3,8 @@
 
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import type { Caller } from '../../account/callers.ts'
-import { newCode } from '../../account/codes.ts'
 import { hashOf, matchesHash, newSecret } from '../../account/secrets.ts'
+import { newCode } from '../../account/terminal-logins.ts'
 import {
   ApproveTerminalLogin,
   PolledTerminalLogin,
@@ -21,7 +21,7 @@ import { clientAddressOf } from '../pipeline/origin.ts'
 import { type Call, type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
 import { takeTerminalLogin } from '../rules/terminal-login-limit.ts'
-import { toGrant } from '../rules/token-grant.ts'
+import { toGrant } from './account.ts'
 import { accountPost } from './record-routes.ts'
 
 const lifetimeSeconds = 600

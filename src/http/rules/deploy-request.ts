@@ -60,7 +60,7 @@ export function uploadDeployRequest(
 }
 
 /** A restart names no deploy: it uses the version that is live when it leaves the queue. */
-export function restartDeployRequest(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
+function restartDeployRequest(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
   const source = { ...noSource, kind: 'reuse' as const }
   return buildRequest(context, row, { trigger: 'restart', by, source, clearCache: false })
 }

@@ -2,15 +2,23 @@
 // is checked, not only the given fields.
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import type { CreateService, UpdateService } from '../../api/service-settings.ts'
-import { customDomainLimit } from '../../domain/domains.ts'
-import type { Setting, SettingName } from '../../domain/service-setting.ts'
-import { serviceSettings, settingNames } from '../../domain/service-settings.ts'
+import type { CreateService, UpdateService } from '../../api/service.ts'
+import { customDomainLimit, defaultHost, isPublicType } from '../../domain/domains.ts'
+import {
+  type Setting,
+  type SettingName,
+  serviceSettings,
+  settingNames,
+} from '../../domain/service-settings.ts'
 import { conflict, Failure, type FailureDetail } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import type { Call } from '../pipeline/route.ts'
+import { assertNotDeleting, toService } from '../records/service-record.ts'
 
 /** The parsed body: undefined means absent, null means cleared. `repoUrl` contains no credentials. */
-export interface ParsedSource {
+interface ParsedSource {
   repoUrl: string | null | undefined
   branch: string | null | undefined
   image: string | null | undefined
@@ -132,4 +140,97 @@ function violation(path: string, message: string): FailureDetail {
 
 function escapesRoot(path: string): boolean {
   return posix.normalize(path).split('/')[0] === '..'
+}
+
+type Context = Pick<HttpContext, 'config' | 'storage'>
+
+/**
+ * Checks that no host of a service belongs to the server itself or to another service. Must run in the
+ * transaction that commits the row, so that only one of several concurrent requests gets a host. `previous`
+ * is null for a new service. Throws `conflict`.
+ */
+export function assertHostsFree(context: Context, row: ServiceRow, previous: ServiceRow | null): void {
+  if (!isPublicType(row.type)) return
+  if (!previous) assertDefaultHostFree(context, row)
+  for (const domain of row.custom_domains) {
+    if (!previous?.custom_domains.includes(domain)) assertDomainFree(context, row, domain)
+  }
+}
+
+function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRow): void {
+  const host = defaultHost(name, config.baseDomain)
+  if (host === config.edge.dashboardHost) {
+    throw conflict(`${host} is the address of this server`, 'choose another name')
+  }
+  const holder = holderOf(storage, host)
+  if (holder === null) return
+  throw conflict(
+    `${host}, the address of a service of this name, is a domain of ${holder}`,
+    `choose another name, or remove the domain: berth domains rm ${holder} ${host}`,
+  )
+}
+
+function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
+  if (domain === config.edge.dashboardHost) {
+    throw conflict(`${domain} is the address of this server`, 'choose another domain')
+  }
+  if (domain === defaultHost(name, config.baseDomain)) {
+    throw conflict(`${domain} is already the default address of ${name}`, 'omit it')
+  }
+  const named = serviceAt(storage, domain, config.baseDomain)
+  if (named !== null) {
+    throw conflict(`${domain} is the address of the service ${named}`, 'choose another domain')
+  }
+  const holder = holderOf(storage, domain)
+  if (holder === null) return
+  const hint = `remove it there first: berth domains rm ${holder} ${domain}`
+  throw conflict(`${domain} is a domain of ${holder}`, hint)
+}
+
+function holderOf({ services }: Storage, domain: string): string | null {
+  const id = services.holderOf(domain)
+  return id && (services.get(id)?.name ?? id)
+}
+
+function serviceAt({ services }: Storage, domain: string, baseDomain: string): string | null {
+  if (!domain.endsWith(`.${baseDomain}`)) return null
+  const name = domain.slice(0, -baseDomain.length - 1)
+  const record = services.get(name)
+  return record?.name === name && isPublicType(record.type) ? name : null
+}
+
+interface ChangeOptions {
+  also?: () => void
+  /** Increments the revision even if the row is unchanged, because `also` changes something. */
+  isForced?: boolean
+  /** The response to a repeated request; the service by default. */
+  response?: (row: ServiceRow) => unknown
+}
+
+/**
+ * Changes the settings of a service in one transaction: reads the row, checks and writes it, and stores the
+ * response for repeated requests. Throws `conflict` for a host of another service, and for a service that is
+ * being deleted.
+ */
+export function changeService(
+  { context, eventId }: Call,
+  id: string,
+  change: (row: ServiceRow) => ServiceRow,
+  { also, isForced = false, response: answer = (row) => toService(context, row) }: ChangeOptions = {},
+): Promise<ServiceRow> {
+  const event = { id: eventId ?? '', answer: null as unknown }
+  const applyChange = (row: ServiceRow) => {
+    assertNotDeleting(row)
+    const wanted = change(row)
+    const isSame = !isForced && isDeepStrictEqual({ ...wanted, updated_at: row.updated_at }, row)
+    // The store increments the revision as well, but only after this response is recorded.
+    const changed = isSame ? row : { ...wanted, revision: row.revision + 1 }
+    assertHostsFree(context, changed, row)
+    event.answer = answer(changed)
+    return changed
+  }
+  return context.storage.services.update(id, applyChange, {
+    ...(also ? { also } : {}),
+    ...(eventId ? { event } : {}),
+  })
 }

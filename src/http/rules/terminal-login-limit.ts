@@ -1,9 +1,10 @@
 // Limits how many terminal logins are requested, because anyone can request one. Who has used up a rate is
 // rejected, and no request ends another one. The start code of the account page has a rate of its own.
-import type { Rate } from '../../account/rate.ts'
+
+import { isIPv4, isIPv6 } from 'node:net'
+import type { Rate } from '../../account/terminal-logins.ts'
 import { Failure, RetryLater } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { clientOf, networkOf } from '../server/address-block.ts'
 
 /** Throws `too_many_attempts`, `invalid_start_code`. */
 export function takeTerminalLogin(
@@ -36,4 +37,50 @@ export function takeTerminalLogin(
 function assertAvailable(rate: Rate, key: string, message: string, hint: string): void {
   const waitMs = rate.waitMs(key)
   if (waitMs > 0) throw new RetryLater('too_many_attempts', message, Math.ceil(waitMs / 1000), hint)
+}
+
+/** The /24 of an IPv4 address, the /48 of an IPv6 address; any other text unchanged. */
+export function networkOf(address: string): string {
+  return blockOf(address, { ipv4Bytes: 3, ipv6Groups: 3 })
+}
+
+/** The IPv4 address, or the /64 of an IPv6 address; any other text unchanged. */
+export function clientOf(address: string): string {
+  return blockOf(address, { ipv4Bytes: 4, ipv6Groups: 4 })
+}
+
+interface BlockSize {
+  ipv4Bytes: number
+  ipv6Groups: number
+}
+
+function blockOf(address: string, { ipv4Bytes, ipv6Groups }: BlockSize): string {
+  const ipv4 = isIPv4(address) ? address : mappedIpv4(address)
+  if (ipv4) return `${ipv4.split('.').slice(0, ipv4Bytes).join('.')}/${ipv4Bytes * 8}`
+  if (!isIPv6(address)) return address
+  const groups = groupsOf(address).slice(0, ipv6Groups)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/${ipv6Groups * 16}`
+}
+
+/** The IPv4 address in an IPv4-mapped IPv6 address, `::ffff:192.0.2.1` or `::ffff:c000:201`. */
+function mappedIpv4(address: string): string | null {
+  if (!isIPv6(address)) return null
+  const [a, b, c, d, e, prefix, high = 0, low = 0] = groupsOf(address)
+  const isMapped = [a, b, c, d, e].every((group) => group === 0) && prefix === 0xffff
+  return isMapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : null
+}
+
+const groupCount = 8
+
+function groupsOf(address: string): number[] {
+  const withoutZone = address.replace(/%.*$/, '')
+  const hexadecimal = withoutZone.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
+    const [a, b, c, d] = bytes.map(Number) as [number, number, number, number]
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+  })
+  const [head = '', tail] = hexadecimal.split('::')
+  const toGroups = (text = '') => text.split(':').filter((group) => group !== '')
+  const [before, after] = [toGroups(head), toGroups(tail)]
+  const zeros = Array<string>(groupCount - before.length - after.length).fill('0')
+  return [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16))
 }

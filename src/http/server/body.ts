@@ -164,7 +164,7 @@ interface UploadBuffer {
 const bufferBytes = 1024 * 1024
 
 /** A queue of bytes. A shifted buffer must be released once it is written. */
-export class UploadBuffers {
+class UploadBuffers {
   private readonly filled: UploadBuffer[] = []
   private readonly spare: Buffer[] = []
 

@@ -1,15 +1,12 @@
 // One request and its response, over uWebSockets.js. `req` is invalid after the callback, and `res` after an
 // abort, so onAborted must be registered first.
-
 import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
+import { settleWithin } from '../../async/settle-within.ts'
 import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
-import { ChunkedBody } from './chunked-body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
 import { createDownloadStream, type DownloadStream } from './file-download.ts'
 import type { HeaderList, Request, Response } from './messages.ts'
-import { type InFlight, removeRequest } from './open-requests.ts'
-import { addressOf } from './peer-address.ts'
 import { createWebSocket, type UwsWebSocket, type WebSocket } from './web-socket.ts'
 
 /** The context for upgrading a request to a WebSocket; null if the request is not an upgrade. */
@@ -184,4 +181,90 @@ export class Exchange implements Request, Response, BodySource {
     this.isDone = true
     removeRequest(this.inFlight, this)
   }
+}
+
+type Listener = (chunk: ArrayBuffer, isLast: boolean) => void
+
+/** A rejected body is discarded until it pauses for this long; the client may then be waiting. */
+const quietPeriodMs = 1000
+/** A rejected body is discarded for at most this long. A client that still sends may miss the response. */
+const discardTimeoutMs = 30_000
+
+/**
+ * The body of a request with `Transfer-Encoding`, and the time at which its response may be sent.
+ * uWebSockets.js does not parse trailers: it treats them as another request, unless a response is still open.
+ * So the response is sent after the last read has been parsed, and it closes the connection.
+ */
+class ChunkedBody {
+  /** Receives the body. Data that arrives before it is set is dropped. */
+  listener: Listener | null = null
+  private isComplete = false
+  private respond: (() => void) | null = null
+  private respondRequestedAt = 0
+  private timer: NodeJS.Timeout | null = null
+
+  receive(chunk: ArrayBuffer, isLast: boolean): void {
+    this.isComplete = isLast
+    this.listener?.(chunk, isLast)
+    if (!this.respond) return
+    if (isLast || Date.now() - this.respondRequestedAt > discardTimeoutMs) this.sendSoon()
+    else this.timer?.refresh()
+  }
+
+  /** Calls `respond` once, after all received data has been parsed. Later calls do nothing. */
+  respondAfterBody(respond: () => void): void {
+    if (this.respond) return
+    this.respond = respond
+    this.respondRequestedAt = Date.now()
+    if (this.isComplete) this.sendSoon()
+    else this.timer = setTimeout(() => this.sendSoon(), quietPeriodMs)
+  }
+
+  abort(): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.respond ??= () => {}
+  }
+
+  /** Deferred, because uWS may still be parsing data that it has read. */
+  private sendSoon(): void {
+    if (this.timer) clearTimeout(this.timer)
+    this.timer = null
+    setImmediate(this.respond!)
+  }
+}
+
+const ipv4MappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
+
+/** The text of 4 or 16 bytes, an IPv4-mapped address as IPv4; empty for zero bytes. */
+export function addressOf(bytes: ArrayBuffer): string {
+  const address = Buffer.from(bytes)
+  const isMapped = address.length === 16 && address.subarray(0, 12).equals(ipv4MappedPrefix)
+  if (isMapped || address.length === 4) return address.subarray(-4).join('.')
+  return address.toString('hex').match(/.{4}/g)?.join(':') ?? ''
+}
+
+/** The requests and streams that are in flight on one server. A stop waits for requests, but ends streams. */
+export interface InFlight {
+  stopping: boolean
+  requests: Set<object>
+  streams: Set<{ end(): void }>
+  onIdle: (() => void) | null
+}
+
+export function createInFlight(): InFlight {
+  return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
+}
+
+/** Called after the response was sent, or after the client disconnected. */
+function removeRequest({ requests, onIdle }: InFlight, request: object): void {
+  if (requests.delete(request) && requests.size === 0) onIdle?.()
+}
+
+/** Resolves when no request is in flight, at the latest after `deadlineMs`. */
+export async function waitUntilIdle(inFlight: InFlight, deadlineMs: number): Promise<void> {
+  if (inFlight.requests.size === 0) return
+  const idle = new Promise<void>((resolve) => {
+    inFlight.onIdle = resolve
+  })
+  await settleWithin(idle, deadlineMs, undefined)
 }

@@ -1,19 +1,24 @@
 // The only file that loads uWebSockets.js. By default, uWS closes unmatched requests without a response, and
 // lets a second process listen on the same port.
-
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
 import { Failure } from '../../errors.ts'
-import { Exchange, type SocketData, type UpgradeContext } from './exchange.ts'
+import {
+  createInFlight,
+  Exchange,
+  type InFlight,
+  type SocketData,
+  type UpgradeContext,
+  waitUntilIdle,
+} from './exchange.ts'
 import type { Request, Response } from './messages.ts'
-import { createInFlight, type InFlight, waitUntilIdle } from './open-requests.ts'
 import { webSocketLimits } from './web-socket.ts'
 
 // uWS reads this when it is loaded, so it must not be imported statically.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384'
 const uws: typeof Uws = createRequire(import.meta.url)('uWebSockets.js')
 
-export interface ServerOptions<Target> {
+interface ServerOptions<Target> {
   host: string
   port: number
   /** Patterns such as `/api/v1/services/{id}`, with what to hand to `listener` when one matches. */

@@ -7,7 +7,7 @@ interface UwsSocket {
   end(code: number, reason: string): void
 }
 
-export interface WebSocketListener {
+interface WebSocketListener {
   text(message: string): void
   /** The listener owns the bytes. */
   bytes(message: Buffer): void

@@ -1,5 +1,10 @@
 // Advice for failures by error code. The error message has the cause; the advice has the next step.
 import type { ErrorCode } from '../../../machines/error-codes.ts'
+import type { Backup, Restore } from '../../api/backup.ts'
+import type { Deploy } from '../../api/deploy.ts'
+import type { DiskChown } from '../../api/disk.ts'
+import type { JobRun } from '../../api/job.ts'
+import type { Service } from '../../api/service.ts'
 
 export interface Advice {
   /** One sentence that contains the commands. */
@@ -8,11 +13,11 @@ export interface Advice {
 }
 
 /** `hint` must contain the commands. */
-export function advise(hint: string, ...commands: string[]): Advice {
+function advise(hint: string, ...commands: string[]): Advice {
   return { hint, commands }
 }
 
-export function adviseSequence(first: string, second: string): Advice {
+function adviseSequence(first: string, second: string): Advice {
   return advise(`${first}, then: ${second}`, first, second)
 }
 
@@ -23,7 +28,7 @@ export interface FailedRecord {
 }
 
 /** A detail as text, or the fallback if an older version did not store it. */
-export function detailOf({ error_details: details }: FailedRecord, name: string, fallback: string): string {
+function detailOf({ error_details: details }: FailedRecord, name: string, fallback: string): string {
   return String(details?.[name] ?? fallback)
 }
 
@@ -37,4 +42,290 @@ export function failureOf(
     error_details: error_details ?? null,
     ...(advice && { hint: advice.hint }),
   }
+}
+
+type Run = FailedRecord & Pick<JobRun, 'command'>
+
+/** `name` is the name of the service. Null for a run that has not failed. */
+export function adviseOnRun(run: Run, name: string): Advice | null {
+  if (!run.error_code) return null
+  const again = run.command === null ? `berth run ${name}` : `berth run ${name} -- COMMAND`
+  switch (run.error_code) {
+    case 'out_of_memory': {
+      const command = `berth update ${name} --memory 1024`
+      return advise(`raise the memory limit: ${command}`, command)
+    }
+    case 'timeout': {
+      const command = `berth update ${name} --job-timeout SECONDS`
+      return advise(`raise the time limit: ${command}`, command)
+    }
+    case 'withdrawn':
+      return advise(`check the state of the service: berth show ${name}`, `berth show ${name}`)
+    case 'image_gone':
+      return advise(`rebuild the image: berth deploy ${name}`, `berth deploy ${name}`)
+    case 'unresolved_reference':
+      return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
+    default:
+      return advise(`run it again: ${again}`, again)
+  }
+}
+
+export function adviseOnDatastore({ error_code: code }: FailedRecord, name: string): Advice | null {
+  if (!code) return null
+  const restart = `berth db restart ${name}`
+  switch (code) {
+    case 'port_taken':
+      return advise('free a port of --datastore-ports on the server, or give berthd another range')
+    case 'insufficient_storage':
+      return advise(`free disk space on the server, then: ${restart}`, restart)
+    default:
+      return advise(`Berth restarts it later; restart it now: ${restart}`, restart)
+  }
+}
+
+export function adviseOnBackup({ error_code: code, datastore }: FailedRecord & Pick<Backup, 'datastore'>) {
+  if (!code) return null
+  const again = `berth db backup ${datastore}`
+  switch (code) {
+    case 'insufficient_storage':
+      return advise(`free disk space on the server, then: ${again}`, again)
+    case 'datastore_failed':
+      return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
+    default:
+      return advise(`try again: ${again}`, again)
+  }
+}
+
+/** Null for a restore that has not failed. The datastore keeps its former data. */
+export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & Pick<Restore, 'datastore'>) {
+  if (!code || code === 'canceled') return null
+  switch (code) {
+    case 'damaged_file':
+    case 'unsupported_dump':
+    case 'not_found': {
+      const command = `berth db backups ${datastore}`
+      return advise(`restore another backup of the list: ${command}`, command)
+    }
+    case 'insufficient_storage':
+      return advise('free disk space on the server, then restore again; manual: /docs/operations#disk-space')
+    default:
+      return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
+  }
+}
+
+type Chown = FailedRecord & Pick<DiskChown, 'disk' | 'owner'>
+
+/** Null for a change of an owner that has not failed. Repeating it is safe. */
+export function adviseOnChown(chown: Chown, name: string): Advice | null {
+  if (!chown.error_code) return null
+  const { owner, disk } = chown
+  const hasToBeNumber = ['invalid_request', 'image_gone'].includes(chown.error_code)
+  const words = hasToBeNumber ? [disk, 'UID:GID'] : owner === null ? [disk] : [disk, owner]
+  const command = ['berth disks chown', name, ...words].join(' ')
+  return advise(`try again: ${command}`, command)
+}
+
+export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
+type Deployed = Pick<Service, 'name' | 'type'> & Partial<Pick<Service, 'protocol' | 'submodule_owners'>>
+
+export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice | null {
+  const { error_code: code } = deploy
+  if (!code) return null
+  const { name } = service
+  if (detailOf(deploy, 'reason', '') === 'disk_owner') return adviseOnDisk(deploy, name)
+  switch (code) {
+    case 'superseded': {
+      const follow = `berth logs --deploy ${detailOf(deploy, 'deploy_id', 'DEPLOY')} -f`
+      return advise(`follow the newer deploy: ${follow}`, follow)
+    }
+    case 'canceled':
+      return advise(`deploy again: berth deploy ${name}`, `berth deploy ${name}`)
+    case 'exited_early':
+      return adviseStaticSite(deploy, service) ?? retry(deploy, name)
+    case 'health_check_failed':
+    case 'not_reached':
+      return adviseOnCheck(deploy, service)
+    case 'out_of_memory': {
+      const command = `berth update ${name} --memory 1024`
+      return advise(`raise the memory limit: ${command}`, command)
+    }
+    default:
+      return adviseOnSource(deploy, service) ?? adviseOnServer(code, name) ?? retry(deploy, name)
+  }
+}
+
+function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null {
+  const { name } = service
+  switch (deploy.error_code) {
+    case 'dockerfile_not_found':
+      return adviseOnDockerfile(deploy, name)
+    case 'source_not_found': {
+      const branch = detailOf(deploy, 'default_branch', '')
+      return branch === ''
+        ? null
+        : adviseSequence(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
+    }
+    case 'site_not_found': {
+      const command = `berth update ${name} --publish-dir ${detailOf(deploy, 'folder', 'FOLDER')}`
+      return advise(command, command)
+    }
+    case 'git_remote_unreachable':
+      if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
+      return advise(`check the address of the source: berth show ${name}`, `berth show ${name}`)
+    case 'build_failed':
+      return adviseOnBuild(deploy, name)
+    default:
+      return null
+  }
+}
+
+function adviseOnDockerfile(deploy: FailedDeploy, name: string): Advice {
+  const path = detailOf(deploy, 'dockerfile', '')
+  if (path === '') return advise('add one; manual: /docs/sources-and-builds#dockerfiles')
+  // A Dockerfile expects to see its own folder, as a rule.
+  const at = path.lastIndexOf('/')
+  const folder = at === -1 ? "''" : argument(path.slice(0, at), 'FOLDER')
+  const update = `berth update ${name} --root-dir ${folder} --dockerfile ${path.slice(at + 1)}`
+  return adviseSequence(update, retryCommand(deploy, name))
+}
+
+/** The option replaces the whole list. */
+function adviseOnOwner(deploy: FailedDeploy, { name, submodule_owners = [] }: Deployed): Advice {
+  const owners = [...submodule_owners, argument(detailOf(deploy, 'owner', ''), 'OWNER')]
+  const options = owners.map((owner) => `--submodule-owner ${owner}`).join(' ')
+  const commands = [`berth update ${name} ${options}`, retryCommand(deploy, name)]
+  return advise(`if this service may read it: ${commands.join(', then: ')}`, ...commands)
+}
+
+/** A path of the source as a word of a shell; the placeholder if it needs quotes. */
+function argument(path: string, placeholder: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : placeholder
+}
+
+function adviseOnBuild(deploy: FailedDeploy, name: string): Advice | null {
+  switch (detailOf(deploy, 'reason', '')) {
+    case 'outside_root': {
+      const dockerfile = argument(detailOf(deploy, 'dockerfile', ''), 'PATH')
+      const update = `berth update ${name} --root-dir '' --dockerfile ${dockerfile}`
+      return adviseSequence(update, retryCommand(deploy, name))
+    }
+    case 'registry_credentials':
+      return credentials
+    case 'build_memory':
+      return advise('raise --build-memory-limit of berthd, or set it to 0; manual: /docs/limits#builds')
+    default:
+      return null
+  }
+}
+
+const credentials = advise('store its credentials: berth registries add HOST', 'berth registries add HOST')
+
+function adviseOnDisk(deploy: FailedDeploy, name: string): Advice {
+  const disk = argument(detailOf(deploy, 'disk', ''), 'DISK')
+  const chown = `berth disks chown ${name} ${disk} ${detailOf(deploy, 'user', 'OWNER')}`
+  return adviseSequence(chown, retryCommand(deploy, name))
+}
+
+function adviseOnServer(code: string, name: string): Advice | null {
+  switch (code) {
+    case 'builder_hangs':
+      return advise(
+        'restart Docker, which interrupts every service; manual: /docs/limits#a-buildkit-that-hangs',
+      )
+    case 'unresolved_reference':
+      return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
+    case 'registry_unauthorized':
+      return credentials
+    case 'image_gone':
+      return advise(`rebuild the image: berth deploy ${name}`, `berth deploy ${name}`)
+    case 'insufficient_storage':
+      return advise(`free disk space on the server, then: berth deploy ${name}`, `berth deploy ${name}`)
+    default:
+      return null
+  }
+}
+
+function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advice {
+  const port = detailOf(deploy, 'port', '$PORT')
+  switch (detailOf(deploy, 'reason', '')) {
+    case 'listens_locally':
+      return advise('listen on 0.0.0.0 instead of 127.0.0.1; manual: /docs/deploys#port')
+    case 'wrong_port':
+      return adviseSequence(`berth update ${name} --port ${port}`, retryCommand(deploy, name))
+    case 'nothing_listens': {
+      const command = `berth update ${name} --port N`
+      return advise(`listen on 0.0.0.0:$PORT, or: ${command}`, command)
+    }
+    case 'other_protocol':
+    case 'invalid_response': {
+      const [condition, other] = protocol === 'h2c' ? ['does not speak', 'http'] : ['speaks only', 'h2c']
+      const commands = [`berth update ${name} --protocol ${other}`, retryCommand(deploy, name)]
+      return advise(`if the app ${condition} HTTP/2: ${commands.join(', then: ')}`, ...commands)
+    }
+    case 'image_healthcheck':
+      return advise(
+        'its command must exit with 0 in the running container; manual: /docs/deploys#health-checks',
+      )
+    default: {
+      if (deploy.error_code === 'not_reached') return retry(deploy, name)
+      const command = `berth update ${name} --health-path PATH`
+      return advise(`it must return 2xx or 3xx: ${command}`, command)
+    }
+  }
+}
+
+/**
+ * A Dockerfile that only builds pages exits early. The type of a service is fixed, so a new one is needed.
+ */
+function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): Advice | null {
+  if (type !== 'web_service') return null
+  const site = `${name}-site`
+  const create = `berth create ${site} --type static_site --publish-dir FOLDER`
+  const condition =
+    'have its command keep running; if its Dockerfile only builds pages, serve FOLDER of its last stage: '
+  if (source.kind === 'archive') {
+    const upload = `berth up ${site}`
+    return advise(`${condition}${create}, then: ${upload}`, create, upload)
+  }
+  return source.kind === 'git' ? advise(`${condition}${create} --repo URL`, `${create} --repo URL`) : null
+}
+
+function retry(deploy: FailedDeploy, name: string): Advice {
+  const command = retryCommand(deploy, name)
+  return advise(`${remedyFor(deploy)}, then: ${command}`, command)
+}
+
+function remedyFor(deploy: FailedDeploy): string {
+  const code = deploy.error_code as ErrorCode
+  const step = detailOf(deploy, 'step', '')
+  if (step.includes('load metadata for ')) return 'check the base image of the Dockerfile (FROM)'
+  if (code === 'build_failed' && step !== '') return `fix the step ${step}`
+  return remedies[code] ?? 'fix what the error names'
+}
+
+const checkImage = 'check the name of the image (berth show) and its registry'
+const waitForRegistry = 'wait until its registry responds'
+
+/** What to change before the next attempt. */
+const remedies: Partial<Record<ErrorCode, string>> = {
+  archive_invalid: 'pack the folder again',
+  build_failed: 'fix the step that failed',
+  build_timeout: 'make the build faster, or raise --build-timeout of berthd',
+  docker_error: 'check the Docker engine of the server',
+  docker_unavailable: 'start the Docker engine of the server',
+  edge_unavailable: 'check the edge (berth edge)',
+  exited_early: 'have its command keep running',
+  image_not_found: checkImage,
+  instance_failed: 'fix the error in its last lines',
+  not_reached: 'check what the app answers to that request',
+  pre_deploy_failed: 'fix the pre-deploy command, or what its last lines show',
+  pull_failed: checkImage,
+  registry_rate_limited: waitForRegistry,
+  registry_unreachable: waitForRegistry,
+  source_not_found: 'correct the branch, commit or folder that is missing',
+  timeout: 'raise that limit, or make the phase faster',
+}
+
+function retryCommand({ source }: FailedDeploy, name: string): string {
+  return `berth ${source.kind === 'archive' ? 'up' : 'deploy'} ${name}`
 }

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { backupPath } from '../../../src/domain/backup-names.ts'
+import { backupPath } from '../../../src/domain/backup-files.ts'
 import {
   createDraft,
   findFile,

@@ -1,7 +1,7 @@
 // How pages name what they show: times, waits, browsers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { browserOf } from '../../../src/http/pages/browser.ts'
+import { browserOf } from '../../../src/http/pages/account.ts'
 import { markedUp, relativeTime, relativeWait, toSentence } from '../../../src/http/pages/text.ts'
 
 const second = 1000

@@ -1,7 +1,7 @@
 // The accepted Host headers, and the proxies whose X-Forwarded-* headers are trusted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHostCheck, createProxyTrust } from '../../../src/http/pipeline/trusted-hosts.ts'
+import { createHostCheck, createProxyTrust } from '../../../src/http/pipeline/origin.ts'
 
 test('loopback, the listen address and the dashboard’s host are accepted, at any port', () => {
   const isOwn = createHostCheck(['192.0.2.7', 'berth.example.com'])

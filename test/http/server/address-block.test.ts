@@ -1,7 +1,7 @@
 // What counts as one network and as one client in limits by address.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientOf, networkOf } from '../../../src/http/server/address-block.ts'
+import { clientOf, networkOf } from '../../../src/http/rules/terminal-login-limit.ts'
 
 const blocks = {
   '192.0.2.1': ['192.0.2/24', '192.0.2.1/32'],

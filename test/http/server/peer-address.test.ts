@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { type TestContext, test } from 'node:test'
-import { addressOf } from '../../../src/http/server/peer-address.ts'
+import { addressOf } from '../../../src/http/server/exchange.ts'
 import { openServer } from '../../../src/http/server/server.ts'
 
 const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex')).buffer

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorCodes } from '../../../machines/error-codes.ts'
-import { adviseOnDeploy, type FailedDeploy } from '../../../src/http/why/deploy-advice.ts'
+import { adviseOnDeploy, type FailedDeploy } from '../../../src/http/why/advice.ts'
 
 const web = { name: 'web', type: 'web_service' } as const
 

@@ -1,7 +1,7 @@
 // Checks responses against the OpenAPI document.
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { type OpenApiDocument, openApiDocument } from '../../../src/http/pipeline/openapi.ts'
+import { type OpenApiDocument, openApiDocument } from '../../../src/http/openapi/document.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
 
 /** The document as it is served. */

@@ -1,6 +1,5 @@
 // Moves a Postgres to another major version, and back: `berth db upgrade`.
-import type { Datastore } from '../../../api/datastore.ts'
-import type { UpgradeEstimate } from '../../../api/datastore-upgrade.ts'
+import type { Datastore, UpgradeEstimate } from '../../../api/datastore.ts'
 import { size } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'

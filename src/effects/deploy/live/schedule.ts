@@ -2,7 +2,7 @@
 // schedule. The schedule is a separate actor, and continues with the next live deploy.
 import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
-import { scheduleIdOf } from '../../../domain/job-defaults.ts'
+import { scheduleIdOf } from '../../../domain/service-types.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { planOf } from '../../cron-schedule/plan.ts'
 import { isoNow } from '../../iso-now.ts'

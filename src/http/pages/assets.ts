@@ -1,5 +1,6 @@
 // The one style sheet. System fonts, one accent colour, light and dark as the reader likes it; inputs of 16
 // px, for phones zoom into smaller ones.
+import { Html } from './html.ts'
 
 export const style = `:root {
   color-scheme: light dark;
@@ -285,3 +286,34 @@ article td { min-width: 5rem; overflow-wrap: break-word; }
   .wide details.form > form > button { width: auto; }
 }
 `
+
+// The only script of the pages: a button in each password field shows it, and forms with `data-submit` are
+// sent immediately. The pages work without it. Browsers store the text of plain text fields, so a password
+// is hidden again before it is sent.
+
+export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
+  const button = document.createElement('button')
+  const show = (isShown) => {
+    field.type = isShown ? 'text' : 'password'
+    button.textContent = isShown ? 'Hide' : 'Show'
+    button.setAttribute('aria-label', (isShown ? 'Hide: ' : 'Show: ') + field.labels[0].textContent)
+  }
+  button.type = 'button'
+  button.className = 'show'
+  button.addEventListener('click', () => show(field.type === 'password'))
+  field.form.addEventListener('submit', () => show(false))
+  show(false)
+  field.after(button)
+}
+document.querySelector('form[data-submit]')?.requestSubmit()
+`
+
+export const markSvg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true">
+<rect width="32" height="32" rx="8" fill="#0f6b73"/>
+<g fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round">
+<circle cx="16" cy="8.6" r="2.4"/>
+<path d="M16 11v14.4M11.4 14.6h9.2M7.4 18.4c.5 4.5 4.1 7 8.6 7s8.1-2.5 8.6-7"/>
+</g>
+</svg>`
+
+export const mark = new Html(markSvg)

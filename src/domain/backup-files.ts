@@ -1,12 +1,40 @@
-// The format of a file for a Postgres restore, detected from its first bytes. Pure.
-// This catches mistakes early. The statements of an SQL file are checked separately, before the restore.
+// Files with the data of a datastore: their paths, and their formats by the first bytes. Pure.
+import { join } from 'node:path'
+import type { DatastoreKind } from './datastore-urls.ts'
+
+export const backupFormats = {
+  postgres: {
+    suffix: 'dump',
+    magic: 'PGDMP',
+    noun: 'a custom-format archive (pg_dump -Fc) or plain SQL (pg_dump)',
+  },
+  redis: { suffix: 'rdb', magic: 'REDIS', noun: 'an RDB file (redis-cli --rdb)' },
+} as const satisfies Record<DatastoreKind, object>
+
+export interface BackupFileRef {
+  id: string
+  datastoreName: string
+  kind: DatastoreKind
+  /** When the backup was requested. */
+  at: string
+}
+
+/** `shop-db-20260102T030405Z-9k3f2a.dump` */
+export function backupFileName({ id, datastoreName, kind, at }: BackupFileRef): string {
+  const stamp = at.replace(/\.\d+|[-:]/g, '')
+  return `${datastoreName}-${stamp}-${id.slice(-6)}.${backupFormats[kind].suffix}`
+}
+
+export function backupPath(directory: string, place: BackupFileRef): string {
+  return join(directory, place.datastoreName, backupFileName(place))
+}
 
 /** The number of bytes needed for the detection. */
 export const headBytes = 512
 
 export type DumpFormat = 'archive' | 'gzip' | 'sql'
 
-export interface DumpProblem {
+interface DumpProblem {
   code: 'mysql_dump' | 'cluster_dump' | 'tar_archive' | 'utf16_text' | 'unknown_format'
   message: string
 }
@@ -32,7 +60,10 @@ const problems: [RegExp, DumpProblem['code'], string][] = [
   [/^toc\.dat\0/, 'tar_archive', 'is a tar archive (pg_dump -Ft)'],
 ]
 
-/** `head` has the first 512 bytes, or the whole file if it is shorter. */
+/**
+ * The format of a file for a Postgres restore. It catches mistakes early: the statements of an SQL file are
+ * checked separately. `head` has the first 512 bytes, or the whole file if it is shorter.
+ */
 export function formatOf(head: Buffer): DumpFormat | DumpProblem {
   const text = head.subarray(0, headBytes).toString('latin1')
   if (text.startsWith('PGDMP')) return 'archive'

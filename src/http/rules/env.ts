@@ -1,14 +1,14 @@
 // Checks the references in env values. They are resolved only when instances start, and their targets can be
 // deleted before that.
-
 import type { Storage } from '../../../storage/index.ts'
+import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../../api/env.ts'
 import {
   datastoreProperties,
   type Reference,
   referencesIn,
   serviceProperties,
 } from '../../domain/env-references.ts'
-import { Failure, type FailureDetail } from '../../errors.ts'
+import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'
 
 export function isResolvable(value: string, has: HasProperty): boolean {
   return referencesIn(value).every((reference) => reference !== null && exists(reference, has))
@@ -47,4 +47,33 @@ export function assertNotReferenced(
   if (referrers.length === 0) return
   const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')
   throw new Failure('in_use', `${name} is in use by ${names}`, hint, referrers)
+}
+
+export function assertEnvSize(vars: readonly EnvVar[]): void {
+  if (!isWithinTotal(vars)) throw invalidRequest('all variables together may have 512 KiB')
+}
+
+/** A key that is both set and unset is set. */
+export function mergeVars(vars: readonly EnvVar[], { set = [], unset = [] }: ChangeEnv): EnvVar[] {
+  const merged = new Map(vars.map(({ key, value }) => [key, value]))
+  for (const key of unset) merged.delete(key)
+  for (const { key, value } of set) merged.set(key, value)
+  return [...merged].map(([key, value]) => ({ key, value }))
+}
+
+/** Keys only, because values are secret. */
+export function compareVars(
+  before: readonly EnvVar[],
+  after: readonly EnvVar[],
+  has: HasProperty,
+): EnvChanges {
+  const old = new Map(before.map(({ key, value }) => [key, value]))
+  const keysAfter = new Set(after.map(({ key }) => key))
+  const keysOf = (vars: readonly EnvVar[]) => vars.map(({ key }) => key).sort()
+  return {
+    added: keysOf(after.filter(({ key }) => !old.has(key))),
+    changed: keysOf(after.filter(({ key, value }) => old.has(key) && old.get(key) !== value)),
+    removed: keysOf(before.filter(({ key }) => !keysAfter.has(key))),
+    unresolved: keysOf(after.filter(({ value }) => !isResolvable(value, has))),
+  }
 }

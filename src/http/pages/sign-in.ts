@@ -1,0 +1,131 @@
+// `/login` signs a browser in, and redirects to the requested page. `/setup` creates the account of a new
+// server first, with the code that the server printed.
+import { Login, Setup } from '../../api/access/account.ts'
+import { sessionOf } from '../pipeline/auth.ts'
+import { originOf } from '../pipeline/origin.ts'
+import type { Call, Page } from '../pipeline/route.ts'
+import { validate } from '../pipeline/validation.ts'
+import { cookiesFor, signIn, signUp } from '../routes/account.ts'
+import {
+  alertOf,
+  emailField,
+  type Field,
+  type Form,
+  type FormError,
+  fieldsOf,
+  moveToField,
+  newPasswordField,
+  passwordField,
+  toFormError,
+} from './form.ts'
+import { html } from './html.ts'
+import { ownPath, pageOf, redirect, withNext } from './layout.ts'
+
+type LoginCall = Call<unknown, Form>
+
+export function showLogin(call: LoginCall): Page {
+  if (!call.context.administrator.get()) return noAccount(call.query, null)
+  return sessionOf(call.context, call.request)
+    ? redirect(ownPath(call.query.next))
+    : loginPage(call, {}, null)
+}
+
+export async function submitLogin(call: Call<unknown, Form, Form>): Promise<Page> {
+  const { context, query, body } = call
+  const { email, password } = body
+  try {
+    const login = validate(Login, { email, password })
+    return redirect(ownPath(query.next), cookiesFor(call, await signIn(call, login)))
+  } catch (error) {
+    const formError = toFormError(error, call)
+    if (!context.administrator.get()) return noAccount(query, formError)
+    return loginPage(call, body, formError)
+  }
+}
+
+function loginPage({ context, request }: LoginCall, typed: Form, formError: FormError | null): Page {
+  const fields = [
+    { ...emailField, value: typed.email },
+    { ...passwordField, autocomplete: 'current-password' },
+  ]
+  const body = html`<h1>Sign in</h1>
+<p class="lead">to <strong>${originOf(context, request).host}</strong></p>
+${alertOf(formError)}
+<form method="post">
+${fieldsOf(fields, formError, true)}
+<button>Sign in</button>
+</form>
+<p class="quiet">Forgotten? On the server, <code>berthd reset-password</code> sets another password.</p>`
+  return pageOf({ title: 'Sign in', body, formError })
+}
+
+function noAccount({ next }: Form, formError: FormError | null): Page {
+  const body = html`<h1>No account yet</h1>
+<p class="lead">When this server started, it printed a link to create the account. Open that link.</p>
+<p>The link’s code is in the server’s data directory too, in the file <code>setup_code</code>.</p>
+<p><a class="button" href="${withNext('/setup', ownPath(next))}">I have the code</a></p>`
+  return pageOf({ title: 'No account yet', body, formError })
+}
+
+export function showSetup(call: Call<unknown, Form>): Page {
+  const { context, query, request } = call
+  if (sessionOf(context, request)) return redirect(ownPath(query.next))
+  if (context.administrator.get()) return alreadySetUp(query, null)
+  try {
+    if (query.code) context.administrator.assertSetupCode(query.code)
+    return setupPage(query, {}, null)
+  } catch (error) {
+    return setupPage(query, {}, moveToField(toFormError(error, call), 'code'))
+  }
+}
+
+export async function submitSetup(call: Call<unknown, Form, Form>): Promise<Page> {
+  const { query, body } = call
+  const { code, email, password } = body
+  try {
+    const signedUp = await signUp(call, validate(Setup, { code, email, password }))
+    return redirect(ownPath(query.next), cookiesFor(call, signedUp))
+  } catch (error) {
+    const formError = toFormError(error, call)
+    if (formError.code === 'already_set_up') return alreadySetUp(query, formError)
+    return setupPage(
+      query,
+      body,
+      formError.code === 'invalid_setup_code' ? moveToField(formError, 'code') : formError,
+    )
+  }
+}
+
+/** The code of the link is not shown, unless it is wrong. */
+function setupPage(query: Form, typed: Form, formError: FormError | null): Page {
+  const code = typed.code ?? query.code
+  const isCodeShown = !query.code || formError?.fields.has('code')
+  const fields: Field[] = [
+    { ...emailField, value: typed.email },
+    { ...newPasswordField, name: 'password', label: 'Password' },
+  ]
+  const all = isCodeShown ? [{ ...codeField, value: code }, ...fields] : fields
+  const body = html`<h1>Welcome to Berth</h1>
+<p class="lead">This server has no account yet. Create the one that administers it.</p>
+${alertOf(formError)}
+<form method="post">
+${isCodeShown ? null : html`<input type="hidden" name="code" value="${code!}">`}
+${fieldsOf(all, formError, true)}
+<button>Create the account</button>
+</form>`
+  return pageOf({ title: 'Set up', body, formError })
+}
+
+const codeField: Field = {
+  name: 'code',
+  label: 'Setup code',
+  autocomplete: 'off',
+  hint: 'It is in the link that the server printed, and in its data directory, in the file setup_code.',
+}
+
+function alreadySetUp({ next }: Form, formError: FormError | null): Page {
+  const body = html`<h1>This server is set up</h1>
+<p class="lead">It already has an account: sign in instead.</p>
+<p><a class="button" href="${withNext('/login', ownPath(next))}">Sign in</a></p>`
+  return pageOf({ title: 'Set up', body, formError })
+}
