@@ -31,8 +31,8 @@ const bad = [
     reason: /listens on 4000, not on 3000/,
   },
   {
-    what: 'listens at once and ends after three seconds',
-    wishes: ['exit=3000'],
+    what: 'listens and ends a second later',
+    wishes: ['exit=1000'],
     settings: { health_check_path: '/healthz' },
     reason: /exited with code 3/,
   },

@@ -8,7 +8,6 @@ import { listSubmodules } from '../../src/git/submodules.ts'
 import { readTree, startCheckout } from '../support/git/checkout.ts'
 import { createGitServer, type GitServerOptions } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
-import { cpuOf } from '../support/system/cpu-time.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** The repositories `app` and `lib` on one server; `lib` has an older commit and a newer one. */
@@ -185,18 +184,16 @@ const excessive: [what: string, file: string, message: RegExp][] = [
 ]
 
 for (const [what, file, message] of excessive) {
-  test(`a .gitmodules with ${what} is refused with the limit, in under a second of CPU`, async (t) => {
+  test(`a .gitmodules with ${what} is refused with the limit`, async (t) => {
     const { app, pinned, url } = await createPair(t)
     app.git('update-index', '--add', '--cacheinfo', `160000,${pinned},lib`)
     app.commit('Excessive', { '.gitmodules': file, lib: 'x' })
     app.git('update-index', '--replace', '--cacheinfo', `160000,${pinned},lib`)
     app.git('commit', '--quiet', '--message', 'Link')
 
-    const { usedMs } = await cpuOf(() =>
-      assert.rejects(startCheckout(t, { url: `${url}/app` }).done, { code: 'source_invalid', message }),
-    )
+    const checkout = startCheckout(t, { url: `${url}/app` })
 
-    assert.ok(usedMs < 1000, `${usedMs} ms`)
+    await assert.rejects(checkout.done, { code: 'source_invalid', message })
   })
 }
 

@@ -66,7 +66,9 @@ async function readDeploy(api: Api, entry: DeployEntry): Promise<SettledDeploy> 
 function isEnded({ record, history, entry }: SettledDeploy): boolean {
   // Another check reports a missing deploy of an existing service.
   if (record === null) return true
-  return !entry.service.isDeleted && ends.includes(history.at(-1)!.state)
+  const { state, status } = history.at(-1)!
+  // The deploy may have moved on between the two requests.
+  return !entry.service.isDeleted && ends.includes(state) && record.status === status
 }
 
 async function readService(api: Api, entry: ServiceEntry): Promise<SettledService> {

@@ -71,7 +71,9 @@ export async function settleRuns(api: Api, book: Book): Promise<SettledRun[]> {
 }
 
 const hasEnded = ({ record, history }: SettledRun) =>
-  record === null || finalStates.includes(history.at(-1)!.state)
+  record === null ||
+  // The run may have moved on between the two requests.
+  (finalStates.includes(history.at(-1)!.state) && record.status === history.at(-1)!.status)
 
 /** Requested and scheduled runs. */
 async function readRuns(api: Api, book: Book): Promise<SettledRun[]> {
