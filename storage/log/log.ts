@@ -98,8 +98,9 @@ export class Log {
     return this.#ring.after(after) ?? this.#readAfter(after)
   }
 
-  /** The lines with the last `count` numbers: fewer than `count` if some are missing. */
+  /** The lines with the last `count` numbers, after a flush: fewer than `count` if some are missing. */
   async tail(count: number): Promise<LogLine[]> {
+    if (this.#queue.sizeBytes > 0) await this.flush()
     const lines: LogLine[] = []
     let at = Math.max(0, this.#head - count)
     for (let batch = await this.batchAfter(at); batch !== null; batch = await this.batchAfter(at)) {

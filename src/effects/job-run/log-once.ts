@@ -21,7 +21,6 @@ export async function linesBeforeCommand(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,
 ): Promise<Set<string>> {
-  await logs.flush(id)
   return new Set((await logs.tail(id, 100)).map(({ line }) => line))
 }
 
@@ -29,7 +28,6 @@ async function lastLogged(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,
 ): Promise<string | null> {
-  await logs.flush(id)
   const [last] = await logs.tail(id, 1)
   return last?.line ?? null
 }

@@ -150,6 +150,16 @@ test('removing a log ends its followers, deletes its files, and ignores late lin
   deepEqual(readdirSync(directory), ['svc-2'])
 })
 
+test('the tail of a log has the line that was appended just now', async (t) => {
+  const logs = openTestLogs(t, temporaryDirectory(t))
+  logs.append('svc-1', 'stdout', 'the last one')
+
+  deepEqual(
+    (await logs.tail('svc-1', 10)).map(({ line }) => line),
+    ['the last one'],
+  )
+})
+
 test('the tail of a log is its last lines, from memory and from the file', async (t) => {
   const directory = temporaryDirectory(t)
   const logs = openTestLogs(t, directory)
