@@ -1,9 +1,12 @@
 // The engine's older builder. It limits memory and CPU of each step itself; it knows no secrets and no
 // sessions. It leaves containers and images of builds that did not end well, see classic-leftovers.ts.
+
+import type { ImageInspectInfo } from 'dockerode'
+import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { wasKilledForMemory } from '../containers/oom-log.ts'
-import { type Engine, hasStatus } from '../engine/client.ts'
-import type { Owner } from '../engine/names.ts'
+import { wasKilledForMemory } from '../containers/instance-exit.ts'
+import { acceptStatus, type Engine, hasStatus, orNull } from '../engine/client.ts'
+import { buildHost, type Owner } from '../engine/names.ts'
 import { toRegistryConfig } from '../images/registry-credentials.ts'
 import {
   attempt,
@@ -12,9 +15,9 @@ import {
   type Builder,
   type BuildRequest,
   messagesOf,
+  withCleanup,
 } from './build.ts'
 import type { BuildCache } from './build-cache.ts'
-import type { BuildLimits } from './build-cgroup.ts'
 import {
   type ClassicFacts,
   type ClassicLog,
@@ -22,15 +25,13 @@ import {
   createClassicLog,
 } from './build-classic-log.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
-import type { BuildGuard, LimitWatch } from './build-guard.ts'
-import { type BuildLeftovers, createBuildLeftovers } from './classic-leftovers.ts'
-import { killOrphans } from './orphaned-steps.ts'
-import { withCleanup } from './when-idle.ts'
+import type { BuildGuard, BuildLimits, LimitWatch } from './build-guard.ts'
+import { killOrphans } from './build-steps.ts'
 
 const mebibyte = 1024 * 1024
 const cpuperiod = 100_000
 
-export interface ClassicOptions {
+interface ClassicOptions {
   owner: Owner
   guard: BuildGuard
   cache: BuildCache
@@ -40,7 +41,7 @@ export function createClassic(engine: Engine, options: ClassicOptions): Builder 
   return withCleanup(classicDriver(engine, options), options.cache)
 }
 
-export interface ClassicDriverOptions extends Pick<ClassicOptions, 'owner' | 'guard'> {
+interface ClassicDriverOptions extends Pick<ClassicOptions, 'owner' | 'guard'> {
   /** Throws for a Dockerfile that this builder must not get. Each character of the text is a byte. */
   check?: (dockerfile: string) => void
 }
@@ -125,4 +126,130 @@ async function toBuildFailure(
   const all = { ...limitReached, memory: isKilled || limitReached.memory }
   const failure = new Failure('build_failed', describeBuildFailure(error, failedStep, all))
   return failure.with(buildFailureFacts(failedStep, all))
+}
+
+// What classic builds leave in the engine: containers without a label, images without a name. An image of one
+// build may be the cache of another, so nothing may be removed while any runs.
+
+interface BuildLeftovers {
+  /** Adds a build that failed or was canceled; its intermediate images are not needed. */
+  addBuild(build: BuildTraces): void
+  /** The engine may have left containers; so it may before the first build, when it or we were killed. */
+  suspectContainers(): void
+  /** Throws what an engine call throws; then all is as it was. */
+  remove(): Promise<void>
+}
+
+type BuildTraces = Pick<ClassicFacts, 'containers' | 'baseImages' | 'madeImages'>
+
+const pauseMs = 100
+/** An engine that ends a build needs a moment for it. */
+const attempts = 50
+
+function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftovers {
+  /** The number of consecutive searches that found no image of the build, 0 or 1. */
+  const builds = new Map<BuildTraces, number>()
+  let mayHoldContainers = true
+  let waitAttempts = 0
+  return {
+    addBuild: (build) => void builds.set(build, 0),
+    suspectContainers() {
+      mayHoldContainers = true
+      waitAttempts = attempts
+    },
+    async remove() {
+      if (mayHoldContainers) await removeContainers(engine, buildHost(owner), waitAttempts)
+      mayHoldContainers = false
+      waitAttempts = 0
+      for (const [build, vainLooks] of [...builds].toReversed()) {
+        const found = await removeImages(engine, build)
+        // The next search finds the images that the engine refused to remove or is still creating.
+        if (found === 0 && vainLooks > 0) builds.delete(build)
+        else builds.set(build, found === 0 ? 1 : 0)
+      }
+    },
+  }
+}
+
+/**
+ * The engine removes the containers itself after it has created an image from them. That work ends later if
+ * they are removed here first, so the first `waitAttempts` attempts only wait.
+ */
+async function removeContainers(engine: Engine, host: string, waitAttempts: number): Promise<void> {
+  const { docker, call } = engine
+  for (let attempt = 0; attempt < waitAttempts + attempts; attempt++) {
+    const ids = await findContainers(engine, host)
+    if (ids.length === 0) return
+    for (const id of attempt < waitAttempts ? [] : ids) {
+      const container = docker.getContainer(id)
+      const remove = call('remove a build container', () => container.remove({ force: true, v: true }))
+      await acceptStatus(409, acceptStatus(404, remove))
+    }
+    await sleep(pauseMs)
+  }
+}
+
+async function findContainers({ docker, call }: Engine, host: string): Promise<string[]> {
+  const all = await call('list containers', (abortSignal) =>
+    docker.listContainers({ all: true, abortSignal }),
+  )
+  const found: string[] = []
+  for (const { Id } of all) {
+    const info = await orNull(call('inspect a container', () => docker.getContainer(Id).inspect()))
+    if (info?.HostConfig.ExtraHosts?.some((entry: string) => entry.startsWith(`${host}:`))) found.push(Id)
+  }
+  return found
+}
+
+/** Returns the number found. The engine keeps an image that another build's images are based on. */
+async function removeImages(engine: Engine, build: BuildTraces): Promise<number> {
+  build.madeImages.push(...(await findUntold(engine, build)))
+  let found = 0
+  for (const id of build.madeImages.toReversed()) {
+    const info = await inspectImage(engine, id)
+    if (info === null || !isMadeBy(build, info)) continue
+    found++
+    const remove = engine.call('remove an image', () =>
+      engine.docker.getImage(info.Id).remove({ noprune: true }),
+    )
+    await acceptStatus(409, acceptStatus(404, remove))
+  }
+  return found
+}
+
+/** Finds the images that the engine created after the build had stopped reading its messages. */
+async function findUntold(engine: Engine, build: BuildTraces): Promise<string[]> {
+  const { baseImages, madeImages } = build
+  const all = await engine.call('list images', (abortSignal) =>
+    engine.docker.listImages({ all: true, abortSignal }),
+  )
+  const untold: string[] = []
+  for (const image of all.toReversed()) {
+    const [id, parent] = [shortId(image.Id), shortId(image.ParentId)]
+    const parents = [...madeImages, ...untold]
+    if (madeImages.includes(id) || ![...baseImages, ...parents].includes(parent)) continue
+    const info = await inspectImage(engine, id)
+    // Of a base image there are other people's descendants, too.
+    if (info && isMadeBy({ ...build, baseImages: [], madeImages: parents }, info)) untold.push(id)
+  }
+  return untold
+}
+
+/**
+ * Checks the engine's records, because a command may print lines that look like the engine's. An image with a
+ * name is kept. Steps like `COPY` have no container, and newer engines report none.
+ */
+function isMadeBy({ containers, baseImages, madeImages }: BuildTraces, info: ImageInspectInfo): boolean {
+  if (info.RepoTags?.length || info.RepoDigests?.length) return false
+  if (info.Container) return containers.includes(shortId(info.Container))
+  return [...baseImages, ...madeImages].includes(shortId(info.Parent))
+}
+
+function inspectImage({ docker, call }: Engine, id: string): Promise<ImageInspectInfo | null> {
+  return orNull(call('inspect an image', () => docker.getImage(id).inspect()))
+}
+
+/** The form that a build's messages use. */
+function shortId(id: string): string {
+  return id.replace(/^sha256:/, '').slice(0, 12)
 }

@@ -3,8 +3,7 @@
 
 import type { FailureFacts } from '../../errors.ts'
 import { killedExitCode } from '../containers/exit-explanation.ts'
-import type { BuildLimits } from './build-cgroup.ts'
-import type { ReachedLimits } from './build-guard.ts'
+import type { BuildLimits, ReachedLimits } from './build-guard.ts'
 
 export interface FailedStep {
   /** The name that the builder uses. */

@@ -1,16 +1,16 @@
 // Builds by BuildKit, and by the engine's classic builder while BuildKit hangs: restarting the engine, the
 // only cure, would interrupt every service.
 import { Failure } from '../../errors.ts'
-import { buildKitFeature } from '../dockerfile/dockerfile-needs.ts'
+import { buildKitFeature } from '../dockerfile/dockerfile.ts'
 import type { Engine } from '../engine/client.ts'
 import type { Owner } from '../engine/names.ts'
 import type { Builder, BuildRequest } from './build.ts'
+import { whenBuildsIdle } from './build.ts'
 import type { BuildCache } from './build-cache.ts'
 import { classicDriver } from './build-classic.ts'
 import type { BuildGuard } from './build-guard.ts'
 import { buildKitDriver } from './build-kit.ts'
 import { BuilderHangs, type BuilderWatch } from './builder-watch.ts'
-import { whenBuildsIdle } from './when-idle.ts'
 
 interface FallbackOptions {
   owner: Owner

@@ -10,16 +10,14 @@ import {
   type Builder,
   type BuildRequest,
   messagesOf,
+  withCleanup,
 } from './build.ts'
-import { againAfterFaults, BuilderFault, faultOf } from './build-again.ts'
 import type { BuildCache } from './build-cache.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildGuard, LimitWatch } from './build-guard.ts'
-import { type BuildLine, createBuildLog } from './build-log.ts'
+import { type BuildLine, createBuildLog, decodeBuildStatus } from './build-log.ts'
 import { openBuildSession } from './build-session.ts'
-import { decodeBuildStatus } from './build-status.ts'
-import { killOrphans } from './orphaned-steps.ts'
-import { withCleanup } from './when-idle.ts'
+import { killOrphans } from './build-steps.ts'
 
 /** One line of the answer: progress, the result, or the error. */
 type Message = { error?: string } & (
@@ -28,7 +26,7 @@ type Message = { error?: string } & (
   | { id?: undefined }
 )
 
-export interface BuildKitOptions {
+interface BuildKitOptions {
   owner: Owner
   guard: BuildGuard
   cache: BuildCache
@@ -92,4 +90,33 @@ function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
       stream === 'system' ? shorten(line) : line,
       step?.name ? { ...step, name: shorten(step.name) } : step,
     )
+}
+
+// BuildKit fails some builds because of an error in its own state, mostly after a canceled build with the same
+// steps. Another attempt succeeds.
+
+const attempts = 3
+
+class BuilderFault extends Failure {}
+
+/**
+ * Returns the error if it concerns BuildKit's own state, otherwise null. `duplicate output` occurs when a
+ * COPY restarts that another build had started before it was canceled. The other errors occur when BuildKit's
+ * scheduler loses count.
+ */
+function faultOf(error: string): string | null {
+  const faults = /(?:^|: )(duplicate output \d+|inconsistent graph state.*|buildkit scheduler error: .+)$/
+  return faults.exec(error.trim())?.[1] ?? null
+}
+
+/** Builds again after such a failure, a bounded number of times. */
+async function againAfterFaults<T>(onLine: BuildLine, build: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await build()
+    } catch (error) {
+      if (!(error instanceof BuilderFault) || attempt === attempts) throw error
+      onLine('system', 'BuildKit failed with an internal error: retrying the build', null)
+    }
+  }
 }

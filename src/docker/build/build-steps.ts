@@ -8,7 +8,7 @@ import { buildHost, type Owner } from '../engine/names.ts'
 const hostsBytes = 64 * 1024
 const descriptionBytes = 1024 * 1024
 
-export interface StepSearch {
+interface StepSearch {
   /** The process ids of the first process of each step that runs now. Never rejects. */
   find(): Promise<number[]>
 }
@@ -84,5 +84,19 @@ async function readStart(path: string, bytes: number): Promise<string> {
     return buffer.toString('utf8', 0, bytesRead)
   } finally {
     await file.close()
+  }
+}
+
+// The processes of a build step can outlive a killed engine, and no engine knows them afterwards.
+
+/** Kills every step of this server's builds. Call it only while no build should be running. Never rejects. */
+export async function killOrphans(owner: Owner): Promise<void> {
+  for (const pid of await createStepSearch(owner).find()) {
+    try {
+      // All processes of a step end with its first one.
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has already ended.
+    }
   }
 }

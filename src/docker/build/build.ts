@@ -1,12 +1,13 @@
 // What it is to build an image from a directory: the contract of all builders, and what they share of it.
 // A build that fails still answers 200: the error is one of the lines of the answer.
 import { type BuildContext, openBuildContext } from '../dockerfile/build-context.ts'
-import { withDockerfileAdvice } from '../dockerfile/dockerfile-advice.ts'
+import { withDockerfileAdvice } from '../dockerfile/dockerfile.ts'
 import { type Engine, toFailure } from '../engine/client.ts'
 import { buildHost, type Owner } from '../engine/names.ts'
 import { upload } from '../engine/raw-requests.ts'
 import { streamLines } from '../engine/stream-lines.ts'
 import type { RegistryCredentials } from '../images/registry-credentials.ts'
+import type { BuildCache } from './build-cache.ts'
 import type { BuildLine } from './build-log.ts'
 import type { BuildSecret } from './build-session.ts'
 
@@ -116,4 +117,33 @@ export async function* messagesOf<Message>(
   } catch (error) {
     throw toFailure('build an image', error)
   }
+}
+
+/**
+ * Returns a function that runs a build. `work` runs only while no build runs: before the first build and
+ * after the last one. If `work` rejects, it is retried at the next opportunity, and no build fails because
+ * of it.
+ */
+export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Promise<T>) => Promise<T> {
+  let running = 0
+  let isDone = Promise.resolve()
+  const doWork = () => {
+    isDone = isDone.then(work).catch(() => {})
+    return isDone
+  }
+  return async (build) => {
+    if (running++ === 0) doWork()
+    try {
+      await isDone
+      return await build()
+    } finally {
+      if (--running === 0) await doWork()
+    }
+  }
+}
+
+/** Wraps the driver with the cleanup around its builds. Several builds may run concurrently. */
+export function withCleanup(driver: BuildDriver, cache: BuildCache): Builder {
+  const run = whenBuildsIdle(driver.tidy)
+  return { build: (request) => cache.during(() => run(() => driver.build(request))) }
 }

@@ -1,12 +1,13 @@
 // Determines whether an exit with code 137 was an out-of-memory kill. Docker may set the flag or emit the
 // event only a moment after it shows the container as ended. Both are therefore checked for a while before
 // the exit counts as a plain SIGKILL.
+
+import { constants, type FileHandle, open } from 'node:fs/promises'
 import { sleep } from '../../async/sleep.ts'
 import type { Engine } from '../engine/client.ts'
 import { streamLines } from '../engine/stream-lines.ts'
 import { killedExitCode } from './exit-explanation.ts'
 import type { InstanceState } from './instance-state.ts'
-import { wasKilledForMemory } from './oom-log.ts'
 
 const doubtMs = 2_500
 const pollIntervalMs = 250
@@ -41,4 +42,38 @@ async function hadOomEvent(engine: Engine, state: InstanceState): Promise<boolea
     for await (const _ of streamLines(events)) return true
     return false
   })
+}
+
+// The kernel's log of out-of-memory kills. Reading it needs root; without root, no kill is reported.
+
+const path = '/dev/kmsg'
+/** One read gives one record, and no record is longer. */
+const recordBytes = 8192
+
+/** Whether the kernel killed a process of that container at its memory limit, as far back as it remembers. */
+export async function wasKilledForMemory(containerId: string): Promise<boolean> {
+  const log = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null)
+  if (log === null) return false
+  try {
+    for await (const record of records(log)) {
+      if (record.includes('oom-kill:') && record.includes(containerId)) return true
+    }
+    return false
+  } finally {
+    await log.close()
+  }
+}
+
+async function* records(log: FileHandle): AsyncGenerator<string> {
+  const buffer = Buffer.alloc(recordBytes)
+  for (;;) {
+    try {
+      const { bytesRead } = await log.read(buffer, 0, recordBytes, null)
+      yield buffer.toString('utf8', 0, bytesRead)
+    } catch (error) {
+      // EPIPE means that a record was overwritten before it was read: continue with the next one. Any other
+      // error ends the log.
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') return
+    }
+  }
 }

@@ -2,7 +2,9 @@
 // samples a quarter of a second apart give the same.
 import type { Container, ContainerStats } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
+import { codeOf } from '../../errors.ts'
 import { type Engine, orNull } from '../engine/client.ts'
+import { instanceKind, labelFilter, labels, type Owner, ownerFilter } from '../engine/names.ts'
 
 export interface InstanceUsage {
   /** 100 is one CPU used fully. */
@@ -23,7 +25,7 @@ export async function measureUsage(engine: Engine, container: Container): Promis
 }
 
 /** CPU time since its start, and memory; null when the container is gone or does not run. */
-export async function readUsage(engine: Engine, container: Container) {
+async function readUsage(engine: Engine, container: Container) {
   const found = await sample(engine, container)
   if (found === null) return null
   return { cpuSeconds: found.cpu_stats.cpu_usage.total_usage / 1e9, memoryBytes: memoryBytes(found) }
@@ -45,4 +47,39 @@ function cpuPercent(before: ContainerStats, after: ContainerStats): number {
 function memoryBytes({ memory_stats: memory }: ContainerStats): number {
   const cache = memory.stats.total_inactive_file ?? memory.stats.inactive_file ?? 0
   return Math.max(0, memory.usage - cache)
+}
+
+export interface InstanceSample {
+  containerId: string
+  serviceId: string
+  deployId: string
+  /** Null if it cannot be read, for example because the container has ended. */
+  usage: { cpuSeconds: number; memoryBytes: number } | null
+}
+
+/** Docker 20.10 samples all requested containers once a second, so each call takes up to a second. */
+const parallel = 32
+
+/** Throws `docker_unavailable`, at the first call without an answer. */
+export async function sampleInstances(engine: Engine, owner: Owner): Promise<InstanceSample[]> {
+  const label = [...ownerFilter(owner), ...labelFilter({ [labels.kind]: instanceKind })]
+  const containers = await engine.call('list running instances', (abortSignal) =>
+    engine.docker.listContainers({ filters: { label, status: ['running'] }, abortSignal }),
+  )
+  const samples: InstanceSample[] = []
+  const queue = containers.values()
+  const work = async () => {
+    for (const { Id: containerId, Labels } of queue) {
+      const usage = await readUsage(engine, engine.docker.getContainer(containerId)).catch(nullIfUnavailable)
+      const about = { serviceId: Labels[labels.serviceId] ?? '', deployId: Labels[labels.id] ?? '' }
+      samples.push({ containerId, ...about, usage })
+    }
+  }
+  await Promise.all(Array.from({ length: parallel }, work))
+  return samples
+}
+
+function nullIfUnavailable(error: unknown): null {
+  if (codeOf(error) === 'docker_unavailable') throw error
+  return null
 }

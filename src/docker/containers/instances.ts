@@ -12,10 +12,14 @@ import {
   ownerFilter,
 } from '../engine/names.ts'
 import { inspectImage } from '../images/images.ts'
-import { followLog, type LogSource, readLines } from '../logs/instance-log.ts'
-import { createLogCursor, type LogCursor } from '../logs/log-cursor.ts'
-import type { LogLine } from '../logs/log-frames.ts'
-import { type TimedLine, toLogLine } from '../logs/log-frames.ts'
+import {
+  createLogCursor,
+  followLog,
+  type LogCursor,
+  type LogSource,
+  readLines,
+} from '../logs/instance-log.ts'
+import { type LogLine, type TimedLine, toLogLine } from '../logs/log-frames.ts'
 import { type DeniedPath, findDeniedPath } from './denied-path.ts'
 import { applyRestart, ensureContainer, startContainer } from './ensure-container.ts'
 import { type ExecProblem, findExecProblem } from './exec-problem.ts'
@@ -67,7 +71,7 @@ export interface ListFilter {
   kind?: ContainerKind
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** From the first line on, until the instance has ended. */
   follow: true
   /** Ends the iteration quietly. */
@@ -236,4 +240,36 @@ async function usage(scope: EngineScope, name: string): Promise<InstanceUsage | 
 
 function stateOf(container: InspectedContainer | null): InstanceState | null {
   return container && toInstanceState(container.info)
+}
+
+export interface InstanceSummary {
+  containerId: string
+  name: string
+  deployId: string
+  serviceId: string
+  index: number
+  /** It runs, or Docker is about to start it again. */
+  isUp: boolean
+}
+
+/** Every instance there is, in no order. Throws `docker_unavailable`, and the signal's reason. */
+export async function summarizeInstances(
+  { docker, call }: Engine,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<InstanceSummary[]> {
+  const label = [...ownerFilter(owner), ...labelFilter({ [labels.kind]: instanceKind })]
+  const containers = await call(
+    'look at instances',
+    (abortSignal) => docker.listContainers({ all: true, filters: { label }, abortSignal }),
+    { signal },
+  )
+  return containers.map(({ Id, Names, Labels, State }) => ({
+    containerId: Id,
+    name: (Names[0] ?? '').replace(/^\//, ''),
+    deployId: Labels[labels.id] ?? '',
+    serviceId: Labels[labels.serviceId] ?? '',
+    index: Number(Labels[labels.index] ?? 0),
+    isUp: State === 'running' || State === 'restarting' || State === 'paused',
+  }))
 }

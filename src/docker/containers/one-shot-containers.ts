@@ -6,8 +6,8 @@ import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { type Engine, hasStatus, toFailure } from '../engine/client.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from '../engine/names.ts'
+import { readOutput } from '../exec/command-output.ts'
 import { type EngineScope, findOwnOrRefuse, removeContainer } from './find-container.ts'
-import { readOutput } from './one-shot-output.ts'
 import { confinement, type Limits, limits, toMount } from './spec.ts'
 
 export interface OneShotSpec extends Limits {

@@ -1,13 +1,14 @@
 // What a build gets to see: its directory without what .dockerignore names, and the Dockerfile. Nothing is
 // read through a link that leaves the source: a tracked link to /etc/passwd must not bring the host's.
-import { realpath, stat } from 'node:fs/promises'
+
+import { constants, type Stats } from 'node:fs'
+import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
-import { type Pack, pack } from 'tar-stream'
+import { pipeline } from 'node:stream/promises'
+import { type Header, type Pack, pack } from 'tar-stream'
 import { Failure, messageOf } from '../../errors.ts'
-import { packFile, packTree, type Tree } from './context-archive.ts'
-import { readBounded, readIgnoreFile } from './ignore-file.ts'
-import { type IgnoreRules, ignoreRules } from './ignore-rules.ts'
+import { type IgnoreRules, ignoreRules, readBounded, readIgnoreFile } from './ignore-rules.ts'
 
 export interface ContextRequest {
   contextDir: string
@@ -111,4 +112,71 @@ function toStream(archive: Pack, packed: Promise<void>): Readable {
     }
   }
   return Readable.from(bytes(), { objectMode: false }).on('error', () => {})
+}
+
+// The archive has the same order each time, and belongs to root. Sockets, pipes and devices are left out.
+
+type EntryHeader = Partial<Header> & Pick<Header, 'name'>
+
+interface Tree {
+  root: string
+  keeps(path: string): Promise<boolean>
+  /** Whether an excluded directory may contain included files. */
+  mayKeepBelow(path: string): boolean
+}
+
+/** Packs what the tree keeps and closes the archive. */
+async function packTree(archive: Pack, tree: Tree, signal: AbortSignal): Promise<void> {
+  for await (const path of walk(tree, '', signal)) {
+    await packEntry(archive, join(tree.root, path), path, signal)
+  }
+  archive.finalize()
+}
+
+async function packFile(archive: Pack, file: string, path: string, signal: AbortSignal): Promise<void> {
+  // Links are not followed: the path may have become a link since it was checked.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    const stats = await handle.stat()
+    const header = { ...headersOf(stats, path), type: 'file' as const, size: stats.size }
+    if (stats.size === 0) return await packEmpty(archive, header)
+    // A file that grows during packing is truncated, because the archive already contains its size.
+    const content = handle.createReadStream({ end: stats.size - 1, autoClose: false })
+    await pipeline(content, archive.entry(header), { signal })
+  } finally {
+    await handle.close()
+  }
+}
+
+async function* walk(tree: Tree, directory: string, signal: AbortSignal): AsyncGenerator<string> {
+  const entries = await readdir(join(tree.root, directory), { withFileTypes: true })
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const entry of entries) {
+    signal.throwIfAborted()
+    const path = directory === '' ? entry.name : `${directory}/${entry.name}`
+    const isRetained = await tree.keeps(path)
+    if (isRetained) yield path
+    if (entry.isDirectory() && (isRetained || tree.mayKeepBelow(path))) yield* walk(tree, path, signal)
+  }
+}
+
+async function packEntry(archive: Pack, file: string, path: string, signal: AbortSignal): Promise<void> {
+  const stats = await lstat(file)
+  const headers = headersOf(stats, path)
+  if (stats.isFile()) await packFile(archive, file, path, signal)
+  else if (stats.isDirectory()) await packEmpty(archive, { ...headers, type: 'directory' })
+  else if (stats.isSymbolicLink()) {
+    await packEmpty(archive, { ...headers, type: 'symlink', linkname: await readlink(file) })
+  }
+}
+
+// Destroying an archive emits an error event on each of its open entries.
+function packEmpty(archive: Pack, header: EntryHeader): Promise<void> {
+  return new Promise((resolve, reject) => {
+    archive.entry(header, '', (error) => (error ? reject(error) : resolve())).on('error', reject)
+  })
+}
+
+function headersOf(stats: Stats, path: string): EntryHeader {
+  return { name: path, mode: stats.mode & 0o777, mtime: stats.mtime, uid: 0, gid: 0 }
 }

@@ -2,6 +2,7 @@
 // only hints: a restarted engine has forgotten its events, so a watcher also reads the whole state after
 // each (re)connection.
 import { sleep } from '../../async/sleep.ts'
+import type { InstanceState } from '../containers/instances.ts'
 import type { Engine } from './client.ts'
 import { labels, type Owner, ownerFilter } from './names.ts'
 import { streamLines } from './stream-lines.ts'
@@ -22,7 +23,7 @@ export interface ContainerEvent {
 }
 
 const actions = ['create', 'start', 'die', 'oom', 'pause', 'unpause', 'stop', 'destroy'] as const
-export type ContainerAction = (typeof actions)[number]
+type ContainerAction = (typeof actions)[number]
 
 /** A half-open connection stays silent without an error, so each connection is replaced after this time. */
 const connectionMs = 60_000
@@ -128,4 +129,21 @@ function createHistory() {
   const since = () => (newestNano === 0 ? {} : { since: (Math.floor(newestNano / 1e3) - 1) / 1e6 })
 
   return { isNew, since }
+}
+
+/** True too when so much happened since that the engine forgot (it keeps 256 events); that does no harm. */
+export async function wasEngineRestarted(
+  { call, docker }: Engine,
+  { containerId, startedAt }: InstanceState,
+): Promise<boolean> {
+  if (startedAt === null) return false
+  const filters = { container: [containerId], event: ['start' as const] }
+  const since = Date.parse(startedAt) / 1000 - 1
+  // What is past already: the answer ends with it.
+  const until = Date.now() / 1000
+  const events = await call('look back at events', (abortSignal) =>
+    docker.getEvents({ since, until, filters, abortSignal }),
+  )
+  for await (const _ of streamLines(events)) return false
+  return true
 }

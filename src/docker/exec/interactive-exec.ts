@@ -10,8 +10,8 @@ import type { Container, Exec } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { type EngineScope, findOwn } from '../containers/find-container.ts'
 import { toFailure } from '../engine/client.ts'
+import { createFrameSplitter, type OutputStream } from './command-output.ts'
 import { type Command, readExitCode } from './exec.ts'
-import { createFrameSplitter, type OutputStream } from './frame-splitter.ts'
 
 export interface TerminalSize {
   columns: number

@@ -5,7 +5,6 @@ import type { ImageInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { type ImageOrigin, type Owner, parseImageName } from '../engine/names.ts'
-import { runsInit } from './image-init.ts'
 
 export interface Image {
   id: string
@@ -96,4 +95,25 @@ function exposedPorts(info: ImageInspectInfo): number[] {
 function requireOwnName(owner: Owner, name: string): void {
   if (parseImageName(owner, name) !== null) return
   throw new Failure('docker_error', `the image '${name}' does not belong to this server and is left alone`)
+}
+
+const inits = [
+  'init',
+  'systemd',
+  's6-svscan',
+  'tini',
+  'tini-static',
+  'docker-init',
+  'dumb-init',
+  'catatonit',
+  'my_init',
+  'runsvdir',
+  'runit',
+  'runit-init',
+]
+
+/** By the first word of its entrypoint, or of its command if it has no entrypoint. */
+function runsInit({ Config: { Entrypoint: entrypoint, Cmd: command } }: ImageInspectInfo): boolean {
+  const [first = ''] = [entrypoint ?? [], command ?? []].flat()
+  return inits.includes(first.slice(first.lastIndexOf('/') + 1))
 }

@@ -1,7 +1,6 @@
 // Entries of the trash: their size, and their expiry.
 import { sleep } from '../../async/sleep.ts'
-import { volumeBytes } from '../../docker/containers/volume-size.ts'
-import { findVolume } from '../../docker/containers/volumes.ts'
+import { findVolume, volumeBytes } from '../../docker/containers/volumes.ts'
 import type { EnginePorts } from '../engine/ports.ts'
 import { isoNow } from '../iso-now.ts'
 import type { CleanupPorts } from '../waiting.ts'

@@ -3,7 +3,7 @@
 // lines count as read.
 import { type LogLine, type Logs, lastNumberOf } from '../../../storage/log/logs.ts'
 import { sleep } from '../../async/sleep.ts'
-import { createLogCursor, type LogCursor } from '../../docker/logs/log-cursor.ts'
+import { createLogCursor, type LogCursor } from '../../docker/logs/instance-log.ts'
 import { type TimedLine, toLogLine } from '../../docker/logs/log-frames.ts'
 
 /** A container of a service, identified by deploy and instance. */

@@ -1,6 +1,6 @@
 // Resource usage and restarts of instances, for Prometheus. A scrape never waits for Docker: it gets the last
 // finished sample, and starts the next one if that is old. Without scrapes nothing is sampled.
-import type { InstanceSample } from '../../docker/containers/instance-sample.ts'
+import type { InstanceSample } from '../../docker/containers/instance-usage.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import { instanceKind } from '../../docker/engine/names.ts'
 import { messageOf } from '../../errors.ts'

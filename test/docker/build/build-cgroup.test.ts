@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openBuildCgroup } from '../../../src/docker/build/build-cgroup.ts'
+import { openBuildCgroup } from '../../../src/docker/build/build-guard.ts'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { BuildStatus, Vertex } from '../../../src/docker/build/build-log.ts'
 import { createBuildLog } from '../../../src/docker/build/build-log.ts'
-import type { BuildStatus, Vertex } from '../../../src/docker/build/build-status.ts'
 
 test('a build log matches the plain progress of the command line', () => {
   const { lines, push, log } = open()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { whenBuildsIdle } from '../../../src/docker/build/when-idle.ts'
+import { whenBuildsIdle } from '../../../src/docker/build/build.ts'
 
 test('the work runs before the first build and after the last one, never during one', async () => {
   const events: string[] = []

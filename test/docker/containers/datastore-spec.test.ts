@@ -1,7 +1,7 @@
 // The container of a datastore in Docker's words, and what of it counts as another request.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DatastoreSpec, wantedDatastore } from '../../../src/docker/containers/datastore-spec.ts'
+import { type DatastoreSpec, wantedDatastore } from '../../../src/docker/containers/datastores.ts'
 import { testMac } from '../../support/system/test-mac.ts'
 
 const owner = { prefix: 'berth', serverId: 'one', mac: testMac }

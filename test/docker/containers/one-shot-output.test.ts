@@ -1,7 +1,7 @@
 // What a container writes, taken out of its frames: whatever the pieces it comes in.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readOutput } from '../../../src/docker/containers/one-shot-output.ts'
+import { readOutput } from '../../../src/docker/exec/command-output.ts'
 
 const stdout = 1
 const stderr = 2

@@ -1,7 +1,7 @@
 // What is added to the failure by which an engine refuses a Dockerfile: old engines know no heredocs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile-advice.ts'
+import { withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile.ts'
 import { Failure, messageOf } from '../../../src/errors.ts'
 import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 

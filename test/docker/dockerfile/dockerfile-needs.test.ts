@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildKitFeature } from '../../../src/docker/dockerfile/dockerfile-needs.ts'
+import { buildKitFeature } from '../../../src/docker/dockerfile/dockerfile.ts'
 
 const needs: [string, string][] = [
   ['FROM a\nRUN --mount=type=cache,target=/x npm ci', 'RUN --mount'],

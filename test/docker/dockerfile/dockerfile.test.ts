@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { maxDockerfileBytes } from '../../../src/docker/dockerfile/build-context.ts'
-import { withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile-advice.ts'
-import { buildKitFeature } from '../../../src/docker/dockerfile/dockerfile-needs.ts'
+import { buildKitFeature, withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile.ts'
 import { Failure } from '../../../src/errors.ts'
 
 const repeated = [

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { maxIgnoreBytes, readIgnoreFile } from '../../../src/docker/dockerfile/ignore-file.ts'
+import { maxIgnoreBytes, readIgnoreFile } from '../../../src/docker/dockerfile/ignore-rules.ts'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPullProgress } from '../../../src/docker/images/pull-progress.ts'
+import { createPullProgress } from '../../../src/docker/images/pull.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEngine } from '../../../src/docker/engine/client.ts'
-import { checkLogin } from '../../../src/docker/images/registry-login.ts'
+import { checkLogin } from '../../../src/docker/images/registry-credentials.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { account, startRegistry } from '../../support/docker/registry.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createLogCursor } from '../../../src/docker/logs/log-cursor.ts'
+import { createLogCursor } from '../../../src/docker/logs/instance-log.ts'
 
 const timeOf = (nano: number) => `2026-01-02T03:04:05.${String(nano).padStart(9, '0')}Z`
 

@@ -1,7 +1,7 @@
 // Resource usage of instances in scrapes: sampled in the background, whatever the engine does.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { InstanceSample } from '../../../src/docker/containers/instance-sample.ts'
+import type { InstanceSample } from '../../../src/docker/containers/instance-usage.ts'
 import type { ContainerEvent } from '../../../src/docker/engine/events.ts'
 import { createInstanceEvents } from '../../../src/effects/engine/instance-events.ts'
 import { InstanceMetrics } from '../../../src/effects/traffic/instance-metrics.ts'

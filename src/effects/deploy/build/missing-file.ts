@@ -1,7 +1,6 @@
 // Explains why a file that a Dockerfile copies is not in the build context: builders only say that it is not.
 import { join, normalize, relative } from 'node:path'
-import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
-import { parseIgnore } from '../../../docker/dockerfile/ignore-rules.ts'
+import { parseIgnore, readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
 import { Failure } from '../../../errors.ts'
 import { isInside } from '../source/source.ts'
 

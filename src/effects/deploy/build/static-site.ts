@@ -3,7 +3,7 @@
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../../storage/services.ts'
-import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
+import { readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
 import { labels, ownerLabels, treeName } from '../../../docker/engine/names.ts'
 import { inspectImage, removeImage } from '../../../docker/images/images.ts'
 import { Failure, messageOf } from '../../../errors.ts'

@@ -1,6 +1,6 @@
 // Restarts an instance that ended only because the Docker engine was restarted. The version is not at fault.
 import type { InstanceState } from '../../../docker/containers/instances.ts'
-import { wasEngineRestarted } from '../../../docker/engine/engine-restart.ts'
+import { wasEngineRestarted } from '../../../docker/engine/events.ts'
 import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
