@@ -1,7 +1,8 @@
 // Env variables of services, sealed. Values are stored unchanged.
 // They must not reach a log, an event or an actor; effects read them by the service's id.
-import { openSealedTable } from './sealed-table.ts'
+
 import type { Sealer } from './secrets.ts'
+import { openSealedTable } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 
 export interface EnvVar {

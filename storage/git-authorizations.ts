@@ -3,8 +3,8 @@
 // hash is stored.
 import { createHash } from 'node:crypto'
 import type { GitApplication } from './git-connections.ts'
-import { openSealedTable } from './sealed-table.ts'
 import type { Sealer } from './secrets.ts'
+import { openSealedTable } from './secrets.ts'
 import type { Store, Table } from './store/store.ts'
 
 /** What the provider sent the browser back with. */

@@ -1,7 +1,6 @@
 // Secrets of git connections, sealed: their tokens or the key of their app, and the OAuth applications of
 // the server. They must not reach a log, an event or an actor.
-import { openSealedTable } from './sealed-table.ts'
-import type { Sealer } from './secrets.ts'
+import { openSealedTable, type Sealer } from './secrets.ts'
 import type { Store } from './store/store.ts'
 
 /** What a connection authenticates with. */
@@ -52,5 +51,25 @@ export function openGitConnections(store: Store, sealer: Sealer) {
     /** Only inside a commit. */
     putApplicationWithin: (provider: string, baseUrl: string, value: GitApplication) =>
       applications.put(keyOf(provider, baseUrl), value),
+  }
+}
+
+interface RepositoryCredentials {
+  username: string
+  password: string
+  /** Scheme, host and port. The credentials are never sent to another origin. */
+  origin: string
+}
+
+export function openCredentials(store: Store, sealer: Sealer) {
+  const sealed = openSealedTable<RepositoryCredentials>(store, sealer, 'credentials', 'repository')
+
+  return {
+    get: sealed.get,
+    /** Only inside a commit; null removes them. */
+    put(serviceId: string, credentials: RepositoryCredentials | null): void {
+      if (credentials) sealed.put(serviceId, credentials)
+      else sealed.remove(serviceId)
+    },
   }
 }

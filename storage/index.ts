@@ -5,23 +5,21 @@ import { dirname, join } from 'node:path'
 import { openAccount } from './access/account.ts'
 import { openAttempts } from './access/attempts.ts'
 import { openDevices } from './access/devices.ts'
+import { openSessions, openTokens } from './access/hashed-tokens.ts'
 import { openServerToken } from './access/server-token.ts'
-import { openSessions } from './access/sessions.ts'
 import { openSetupCode } from './access/setup-code.ts'
-import { openTokens } from './access/tokens.ts'
 import { Actors, type ToRecord } from './actors/actors.ts'
 import { Addresses } from './addresses.ts'
 import { openArchives } from './archives.ts'
 import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
-import { openCredentials } from './credentials.ts'
 import { Datastores } from './datastores.ts'
 import { openEnv } from './env.ts'
 import { openEvents } from './events.ts'
 import { openForeignReads } from './foreign-reads.ts'
 import { openFormerNames } from './former-names.ts'
 import { openGitAuthorizations } from './git-authorizations.ts'
-import { openGitConnections } from './git-connections.ts'
+import { openCredentials, openGitConnections } from './git-connections.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
 import { openRegistries } from './registries.ts'
@@ -33,7 +31,6 @@ import { createIds, idTime, isId } from './store/ids.ts'
 import { type DirectoryLock, lockDirectory } from './store/lock.ts'
 import { migrate } from './store/migrations.ts'
 import { Names } from './store/names.ts'
-import { openPredecessors } from './store/predecessors.ts'
 import { openRedundantValue } from './store/redundant-value.ts'
 import { openStore, type Store, type StoreOptions } from './store/store.ts'
 import { Upstreams } from './upstreams.ts'
@@ -197,4 +194,12 @@ async function readServerId(store: Store): Promise<string> {
   const id = stored.get() ?? randomBytes(8).toString('hex')
   await stored.repair(id)
   return id
+}
+
+// The server ids of data directories whose Docker prefix this server once took over, which an option of an
+// earlier version did. Their remaining Docker objects are not managed, and do not prevent the start.
+
+function openPredecessors(store: Store): () => string[] {
+  const stored = openRedundantValue<{ server_id: string }[]>(store, 'server', 'predecessors')
+  return () => (stored.get() ?? []).map(({ server_id }) => server_id)
 }

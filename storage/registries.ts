@@ -1,7 +1,8 @@
 // Credentials of image registries, sealed, one set per host. Effects read them by the host of an image.
 // They must not reach a log, an event or an actor. API responses omit only the password.
-import { openSealedTable } from './sealed-table.ts'
+
 import type { Sealer } from './secrets.ts'
+import { openSealedTable } from './secrets.ts'
 import type { Commit, Store } from './store/store.ts'
 
 export interface Registry {

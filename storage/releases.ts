@@ -1,8 +1,8 @@
 // A release: the settings and env of a deploy, frozen when the deploy starts, and sealed.
 // Replacement and scaled-up instances read the release, not the service's newer settings.
 import type { EnvVar } from './env.ts'
-import { openSealedTable } from './sealed-table.ts'
 import type { Sealer } from './secrets.ts'
+import { openSealedTable } from './secrets.ts'
 import { type ServiceSettings, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
 import type { Store } from './store/store.ts'
 

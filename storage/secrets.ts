@@ -13,6 +13,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { StorageError } from './store/errors.ts'
 import { createPrivateFile } from './store/private-file.ts'
+import type { Store } from './store/store.ts'
 
 export interface Sealer {
   /** Returns `v1.` and base64. Two calls never return the same value. */
@@ -107,5 +108,26 @@ function readIfThere(path: string): string {
       'secret_key_missing',
       `${path} is missing: without it the stored secrets cannot be read`,
     )
+  }
+}
+
+/** `prefix` makes the names of its rows unique among all sealed rows. */
+export function openSealedTable<T>(store: Store, sealer: Sealer, table: string, prefix: string) {
+  const rows = store.table<string>(table)
+  const nameOf = (key: string) => `${prefix}:${key}`
+  const open = (key: string, row: string): T => JSON.parse(sealer.open(row, nameOf(key)))
+  return {
+    get(key: string): T | null {
+      const row = rows.get(key)
+      return row === null ? null : open(key, row)
+    },
+    has: (key: string): boolean => rows.has(key),
+    keys: (): string[] => [...rows.keys()] as string[],
+    /** Without damaged rows. */
+    list: (): T[] => [...rows.validRows()].map(({ key, value }) => open(String(key), value)),
+    /** Only inside a commit. */
+    put: (key: string, value: T) => rows.put(key, sealer.seal(JSON.stringify(value), nameOf(key))),
+    /** Only inside a commit. */
+    remove: (key: string) => rows.remove(key),
   }
 }

@@ -1,6 +1,5 @@
 // Services: the desired state, which deploys keep reading. Field names are those of the API.
 // Only a deploy's own transaction writes `live_deploy_id` and `desired_deploy_id`, never a handler.
-import { Domains } from './domains.ts'
 import type { StoredEvents } from './events.ts'
 import { StorageError } from './store/errors.ts'
 import type { Names } from './store/names.ts'
@@ -102,7 +101,7 @@ export interface ServicePatch {
 
 type ArchivePatch = Partial<Pick<ServiceRow, 'archive_deploy_id' | 'former_archive_deploy_id'>>
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Further writes in the same transaction (env, credentials). */
   also?: () => void
   /** The request's id, and the response to a repetition. */
@@ -255,4 +254,33 @@ function settledArchives(row: ServiceRow, deployId: string, isIntact: boolean): 
   if (isIntact) return { former_archive_deploy_id: isNewest ? null : deployId }
   if (isNewest) return { archive_deploy_id: former, former_archive_deploy_id: null }
   return { former_archive_deploy_id: former === deployId ? null : former }
+}
+
+export class Domains {
+  readonly #holders: Table<string>
+
+  constructor(store: Store) {
+    this.#holders = store.table('domains')
+  }
+
+  /** The id of the service that has the domain. */
+  holderOf(domain: string): string | null {
+    return this.#holders.get(domain)
+  }
+
+  /**
+   * Only inside a commit. Updates the index from a service's former domains to its new ones. Throws
+   * `conflict` for a domain of another service.
+   */
+  move(id: string, previous: readonly string[], wanted: readonly string[]): void {
+    for (const domain of wanted) {
+      if (previous.includes(domain)) continue
+      const holder = this.holderOf(domain)
+      if (holder !== null && holder !== id) {
+        throw new StorageError('conflict', `the domain ${domain} belongs to another service`)
+      }
+      this.#holders.put(domain, id)
+    }
+    for (const domain of previous) if (!wanted.includes(domain)) this.#holders.remove(domain)
+  }
 }

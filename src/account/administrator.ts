@@ -2,7 +2,7 @@
 // request that fails early uses up no attempt.
 import pLimit from 'p-limit'
 import type { AccountRow } from '../../storage/access/account.ts'
-import type { SessionRow } from '../../storage/access/sessions.ts'
+import type { SessionRow } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store/store.ts'
 import { Failure } from '../errors.ts'

@@ -1,8 +1,7 @@
 // The caller that the credential of a request belongs to. Synchronous: a hash and a read from the store, so a
 // GET does not wait. Nothing is cached in memory, so a revoked credential is invalid immediately.
 
-import type { SessionRow } from '../../storage/access/sessions.ts'
-import type { TokenRole } from '../../storage/access/tokens.ts'
+import type { SessionRow, TokenRole } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { hashOf } from './secrets.ts'
 

@@ -1,5 +1,5 @@
 // The rights of a caller, and the services it can access. Sessions and admin tokens are not limited.
-import type { TokenRole } from '../../storage/access/tokens.ts'
+import type { TokenRole } from '../../storage/access/hashed-tokens.ts'
 import type { Caller } from './callers.ts'
 
 /** In ascending order: each role includes the rights of the previous ones. */

@@ -7,8 +7,7 @@ import { requireCurrentSchema } from '../store/migrations.ts'
 import { openStore } from '../store/store.ts'
 import { openAccount } from './account.ts'
 import { openAttempts } from './attempts.ts'
-import { openSessions } from './sessions.ts'
-import { openTokens } from './tokens.ts'
+import { openSessions, openTokens } from './hashed-tokens.ts'
 
 /** Throws `not_found` for a folder that is not a data directory, `store_other_version` for another schema. */
 export function openAccountAccess(directory: string, options: { onPanic: (reason: string) => void }) {

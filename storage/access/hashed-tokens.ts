@@ -3,7 +3,7 @@
 import * as crypto from 'node:crypto'
 import type { Commit, Store } from '../store/store.ts'
 
-export interface HashedTokenRow {
+interface HashedTokenRow {
   id: string
   created_at: string
   /** Written at most once a minute. */
@@ -11,7 +11,7 @@ export interface HashedTokenRow {
 }
 
 /** The table, and the kind of its rows in the change feed. */
-export function openHashedTokens<Row extends HashedTokenRow>(
+function openHashedTokens<Row extends HashedTokenRow>(
   store: Store,
   name: 'sessions' | 'tokens',
   kind: 'session' | 'token',
@@ -88,4 +88,33 @@ export function hashSecret(secret: string): string {
   return crypto.hash('sha256', secret, 'hex')
 }
 
-export type HashedTokens<Row extends HashedTokenRow> = ReturnType<typeof openHashedTokens<Row>>
+type HashedTokens<Row extends HashedTokenRow> = ReturnType<typeof openHashedTokens<Row>>
+
+export interface SessionRow extends HashedTokenRow {
+  last_used_at: string
+  /** Null when the browser sent no such header. */
+  user_agent: string | null
+}
+
+type Sessions = HashedTokens<SessionRow>
+
+export const openSessions = (store: Store): Sessions =>
+  openHashedTokens<SessionRow>(store, 'sessions', 'session')
+
+export type TokenRole = 'read' | 'deploy' | 'admin'
+
+export interface TokenRow extends HashedTokenRow {
+  name: string
+  role: TokenRole
+  /** Ids of the services that the token is limited to; null without a limit. */
+  services: string[] | null
+  /** The last four characters of the token. */
+  hint: string
+  expires_at: string | null
+  /** Created by a terminal login. Missing in rows older than the field. */
+  terminal?: true
+}
+
+type Tokens = HashedTokens<TokenRow>
+
+export const openTokens = (store: Store): Tokens => openHashedTokens<TokenRow>(store, 'tokens', 'token')

@@ -5,7 +5,6 @@ import type { Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
 import { idTime } from '../store/ids.ts'
 import type { Commit, Store } from '../store/store.ts'
-import { type Page, type PageRequest, paginate } from './actor-page.ts'
 import type {
   ActiveActor,
   ActorRow,
@@ -219,4 +218,38 @@ export class Actors {
 
 function unknownRecord(): never {
   throw new StorageError('row_damaged', 'this record is damaged and cannot be rebuilt')
+}
+
+interface PageRequest<Item> {
+  limit: number
+  /** Only records older than this id. The id itself may be deleted. */
+  before?: string | undefined
+  accepts?: (record: Item) => boolean
+}
+
+interface Page<Item> {
+  records: Item[]
+  /** The `before` of the next page; null on the last page. */
+  next: string | null
+}
+
+/** Bounds the reads of a filter that accepts almost nothing. The page is then shorter than its limit. */
+const maxScanned = 2000
+
+function paginate<Item>(
+  ids: Iterable<string>,
+  recordOf: (id: string) => Item | null,
+  { limit, accepts = () => true }: PageRequest<Item>,
+): Page<Item> {
+  const records: Item[] = []
+  let scanned = 0
+  let last: string | null = null
+  for (const id of ids) {
+    if (records.length === limit || scanned === maxScanned) return { records, next: last }
+    const record = recordOf(id)
+    if (record && accepts(record)) records.push(record)
+    scanned += 1
+    last = id
+  }
+  return { records, next: null }
 }

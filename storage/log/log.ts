@@ -2,9 +2,7 @@
 // after it is written, so that a number that a reader has seen is never reused after a crash.
 import type { FilePool } from './file-pool.ts'
 import { type FileLimits, LogFiles } from './log-files.ts'
-import { type Batch, type LogLine, lastNumberOf } from './log-line.ts'
-import { type Chunk, LogQueue } from './log-queue.ts'
-import { createLogRing, type LogRing } from './log-ring.ts'
+import { type Batch, encodeEnd, encodeLine, type LogLine, lastNumberOf, missingLine } from './log-line.ts'
 
 export interface LogLimits extends FileLimits {
   flushMs: number
@@ -240,4 +238,144 @@ export class Log {
       }
     }
   }
+}
+
+export interface Chunk {
+  batch: Batch
+  data: Buffer
+}
+
+class LogQueue {
+  readonly #limits: { lines: number; bytes: number }
+  #sizeBytes = 0
+  #chunks: Chunk[] = []
+  #next: number
+  /** The chunk that new lines go into. */
+  #open = { lines: [] as LogLine[], texts: [] as string[], sizeBytes: 0 }
+
+  /** `limits` apply to one chunk. Only a single large line can exceed them. */
+  constructor(lastNumber: number, limits: { lines: number; bytes: number }) {
+    this.#next = lastNumber + 1
+    this.#limits = limits
+  }
+
+  get sizeBytes(): number {
+    return this.#sizeBytes
+  }
+
+  /** Returns the size the line takes on disk, in bytes. */
+  add(line: LogLine): number {
+    const textBytes = this.#addText(encodeLine(this.#next, line))
+    this.#open.lines.push(line)
+    this.#next++
+    return textBytes
+  }
+
+  addEnd(): number {
+    return this.#addText(encodeEnd(this.#next - 1))
+  }
+
+  drain(): Chunk[] {
+    this.#closeChunk()
+    const taken = this.#chunks
+    this.#chunks = []
+    this.#sizeBytes = 0
+    return taken
+  }
+
+  /** Puts chunks that could not be written back to the front. */
+  putBack(chunks: Chunk[]): void {
+    this.#chunks = [...chunks, ...this.#chunks]
+    for (const { data } of chunks) this.#sizeBytes += data.length
+  }
+
+  /** Drops the oldest full chunk and returns its size in bytes, 0 without a full chunk. */
+  dropOldest(): number {
+    const droppedBytes = this.#chunks.shift()?.data.length ?? 0
+    this.#sizeBytes -= droppedBytes
+    return droppedBytes
+  }
+
+  #addText(text: string): number {
+    const textBytes = Buffer.byteLength(text)
+    const { lines, sizeBytes } = this.#open
+    if (lines.length >= this.#limits.lines || sizeBytes + textBytes > this.#limits.bytes) this.#closeChunk()
+    this.#open.texts.push(text)
+    this.#open.sizeBytes += textBytes
+    this.#sizeBytes += textBytes
+    return textBytes
+  }
+
+  #closeChunk(): void {
+    const { lines, texts } = this.#open
+    if (texts.length === 0) return
+    const batch = { first: this.#next - lines.length, lines }
+    this.#chunks.push({ batch, data: Buffer.from(texts.join('')) })
+    this.#open = { lines: [], texts: [], sizeBytes: 0 }
+  }
+}
+
+interface LogRing {
+  push(batch: Batch, sizeBytes: number): void
+  /** The batch that begins after line `number`; null when the ring does not hold that line. */
+  after(number: number): Batch | null
+  /** The next batch in the ring after line `number`, with a first line about the missing lines before it. */
+  beyond(number: number): Batch | null
+  clear(): void
+}
+
+/** Holds the newest batch, and older ones within the limits. */
+function createLogRing(limits: { lines: number; bytes: number }): LogRing {
+  let batches: Batch[] = []
+  let sizes: number[] = []
+  let lines = 0
+  let bytes = 0
+
+  function dropOldest(): void {
+    lines -= batches.shift()?.lines.length ?? 0
+    bytes -= sizes.shift() ?? 0
+  }
+
+  return {
+    push(batch, sizeBytes) {
+      batches.push(batch)
+      sizes.push(sizeBytes)
+      lines += batch.lines.length
+      bytes += sizeBytes
+      while (batches.length > 1 && (lines > limits.lines || bytes > limits.bytes)) dropOldest()
+    },
+    after(number) {
+      const batch = batchWith(batches, number + 1)
+      if (batch === null || batch.first === number + 1) return batch
+      return { first: number + 1, lines: batch.lines.slice(number + 1 - batch.first) }
+    },
+    beyond(number) {
+      const batch = batches.find(({ first }) => first > number + 1)
+      const [line] = batch?.lines ?? []
+      if (batch === undefined || line === undefined) return null
+      const notice = missingLine(number + 1, batch.first - 1, line.ts)
+      return { first: batch.first - 1, lines: [notice, ...batch.lines] }
+    },
+    clear() {
+      batches = []
+      sizes = []
+      lines = bytes = 0
+    },
+  }
+}
+
+/** A binary search that starts with the newest batch, because most followers wait for that one. */
+function batchWith(batches: Batch[], number: number): Batch | null {
+  let low = 0
+  let high = batches.length - 1
+  let middle = high
+  while (low <= high) {
+    const batch = batches[middle]
+    if (batch === undefined) return null
+    if (number < batch.first) high = middle - 1
+    else if (number > lastNumberOf(batch)) low = middle + 1
+    else return batch
+    middle = (low + high) >> 1
+  }
+  return null
 }

@@ -1,10 +1,9 @@
 // The store's schema: a stored number, and the steps from each schema to the next.
 // A store of a newer Berth is refused: rows written by this version would lose the newer fields.
-import type { TokenRow } from '../access/tokens.ts'
+import type { TokenRow } from '../access/hashed-tokens.ts'
 import type { ActorRecord, ActorRow } from '../actors/actor-row.ts'
-import { Domains } from '../domains.ts'
 import { openFormerNames, toCurrentNames } from '../former-names.ts'
-import { type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
+import { Domains, type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
 import { StorageError } from './errors.ts'
 import { openRedundantValue } from './redundant-value.ts'
 import type { Store } from './store.ts'

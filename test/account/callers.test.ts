@@ -2,8 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createCallers, isExpired, serverCaller, sessionLifetimeMs } from '../../src/account/callers.ts'
-import type { SessionRow } from '../../storage/access/sessions.ts'
-import type { TokenRow } from '../../storage/access/tokens.ts'
+import type { SessionRow, TokenRow } from '../../storage/access/hashed-tokens.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
 const startMs = Date.parse('2026-01-01T00:00:00.000Z')

@@ -1,7 +1,7 @@
 // Credentials of a repository: sealed, for one service, and removed when the URL no longer has them.
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { openCredentials } from '../../storage/credentials.ts'
+import { openCredentials } from '../../storage/git-connections.ts'
 import { openSealer } from '../../storage/secrets.ts'
 import { filesWith } from '../support/storage/canary.ts'
 import { openTestStore, serviceRow } from '../support/storage/store-fixtures.ts'

@@ -1,7 +1,7 @@
 // Forms: fields, choices, and why a form was refused. Only the server validates formats, because browsers
 // have other rules for e-mail addresses, and change some of them.
 import { z } from 'zod'
-import type { TokenRole } from '../../../storage/access/tokens.ts'
+import type { TokenRole } from '../../../storage/access/hashed-tokens.ts'
 import { Setup } from '../../api/access/account.ts'
 import { codeOf, Failure, RetryLater } from '../../errors.ts'
 import { toProblem } from '../pipeline/problem.ts'

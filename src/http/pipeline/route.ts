@@ -1,7 +1,7 @@
 // The definition of a route, from which validation, the handler's types and the OpenAPI document are
 // derived. Schemas are built when the module is loaded, never per request.
 import type { z } from 'zod'
-import type { TokenRole } from '../../../storage/access/tokens.ts'
+import type { TokenRole } from '../../../storage/access/hashed-tokens.ts'
 import type { Caller } from '../../account/callers.ts'
 import type { Logger } from '../../logger.ts'
 import type { Sink } from '../server/body.ts'

@@ -1,7 +1,6 @@
 // The account, its sessions and its API tokens. The token itself is returned once and never stored.
 import { z } from 'zod'
-import type { SessionRow } from '../../../storage/access/sessions.ts'
-import type { TokenRow } from '../../../storage/access/tokens.ts'
+import type { SessionRow, TokenRow } from '../../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { SignedIn, SignInSource } from '../../account/administrator.ts'
 import { type Grant, createToken as makeToken } from '../../account/api-tokens.ts'

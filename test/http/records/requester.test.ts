@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { command, describeRequester, requesterOf } from '../../../src/http/records/requester.ts'
-import type { TokenRow } from '../../../storage/access/tokens.ts'
+import type { TokenRow } from '../../../storage/access/hashed-tokens.ts'
 import { type Api, startApi } from '../../support/http/http-context.ts'
 import { transitionOf } from '../../support/storage/store-fixtures.ts'
 

@@ -1,7 +1,7 @@
 // Sessions over HTTP: which browsers are signed in, until when, and how each is ended.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionRow } from '../../../storage/access/sessions.ts'
+import type { SessionRow } from '../../../storage/access/hashed-tokens.ts'
 import { until } from '../../support/daemon/service.ts'
 import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
 import type { Browser } from '../../support/http/browser.ts'

@@ -1,8 +1,8 @@
 // Rows that are found by a secret. The secret cannot be recovered from the stored data.
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TokenRow } from '../../../storage/access/hashed-tokens.ts'
 import { hashSecret } from '../../../storage/access/hashed-tokens.ts'
-import type { TokenRow } from '../../../storage/access/tokens.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { filesWith } from '../../support/storage/canary.ts'
 import { flipBit } from '../../support/storage/store-fixtures.ts'
