@@ -145,9 +145,10 @@ class ActorIndex {
     return this.#parked.getOrNull(toKey(actor))
   }
 
-  ids(kind: string, serviceId: string, limit = noLimit): string[] {
-    const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true, limit }
-    return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
+  /** Newest first, without the newest `offset`. LMDB itself skips their keys. */
+  ids(kind: string, serviceId: string, limit = noLimit, offset = 0): string[] {
+    const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true }
+    return [...this.#lists.keys({ ...range, limit, offset })].map((key) => (key as string[])[2]!)
   }
 
   /**
@@ -181,17 +182,6 @@ class ActorIndex {
       const id = (key as string[])[2]!
       if (id !== before) yield id
     }
-  }
-
-  /** All but the newest `retained` actors, newest first. LMDB itself skips the retained keys. */
-  beyondNewest(kind: string, serviceId: string, retained: number): string[] {
-    const range = {
-      start: [kind, serviceId, '\uffff'],
-      end: [kind, serviceId, ''],
-      reverse: true,
-      offset: retained,
-    }
-    return [...this.#lists.keys(range)].map((key) => (key as string[])[2]!)
   }
 
   /** Actors of one kind, including final ones. A null owner means all owners. */

@@ -1,21 +1,22 @@
 // Durable actors: the snapshot, record, index keys and history entry of a transition are written together.
 // Snapshots are opaque here, and machines/ defines what a record means.
 import type { StoredEvents } from '../events.ts'
-import type { Services } from '../services.ts'
+import type { ServicePatch, Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
 import { idTime } from '../store/ids.ts'
 import type { Commit, Store } from '../store/store.ts'
 import type {
   ActiveActor,
+  ActorRecord,
   ActorRow,
   HistoryEntry,
   ParkCode,
+  ParkNote,
   RecordOf,
   ToRecord,
   Transition,
 } from './actor-row.ts'
-import { ActorRows } from './actor-rows.ts'
-import { type Discard, type ParkedActor, ParkedActors, type Unparked } from './parked-actors.ts'
+import { ActorRows, announce } from './actor-rows.ts'
 
 export type {
   ActiveActor,
@@ -29,7 +30,27 @@ export type {
   ToRecord,
   Transition,
 } from './actor-row.ts'
-export type { ParkedActor } from './parked-actors.ts'
+
+export type ParkedActor = ActiveActor & ParkNote
+
+interface Unparked {
+  record: ActorRecord
+  state: string
+  service: ServicePatch | null
+  /** The id of the request: a repetition of it changes nothing. */
+  event: string | null
+  at: string
+}
+
+interface Discard {
+  status: string
+  at: string
+  service: ServicePatch | null
+  also?: (commit: Commit) => void
+}
+
+/** Prefix of the error in the record of a parked actor. */
+const parkedError = 'internal: '
 
 /** A transaction blocks everything else while it runs, and each actor has up to 510 entries of history. */
 const maxRemovedPerCommit = 50
@@ -38,13 +59,11 @@ export class Actors {
   readonly #store: Store
   readonly #services: Services
   readonly #all: ActorRows
-  readonly #parking: ParkedActors
 
   constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord = unknownRecord) {
     this.#store = store
     this.#services = services
     this.#all = new ActorRows(store, services, events, toRecord)
-    this.#parking = new ParkedActors(store, services, this.#all)
   }
 
   /** Throws `row_damaged` when the snapshot fails its checksum. */
@@ -132,34 +151,89 @@ export class Actors {
     })
   }
 
-  /** Sets an actor aside for an operator. It is not restored, and its record has the reason. */
-  park(id: string, reason: string, at: string, code?: ParkCode): Promise<void> {
-    return this.#parking.park(id, reason, at, code)
-  }
-
-  /** Makes a parked actor active again. Throws `not_parked`. */
-  unpark(id: string, unparked: Unparked): Promise<void> {
-    return this.#parking.unpark(id, unparked)
-  }
-
-  /** Ends a parked actor. Its Docker objects stay. Throws `not_parked`. */
-  discard(id: string, discard: Discard): Promise<void> {
-    return this.#parking.discard(id, discard)
-  }
-
-  /** Replaces a parked or discarded actor by a new one. Throws `not_parked`. */
-  replace(transition: Transition, also?: (commit: Commit) => void): Promise<void> {
-    return this.#parking.replace(transition, also)
-  }
-
   /** The parked actors, optionally of one kind and one service. */
-  parked(kind?: string, serviceId?: string): Iterable<ParkedActor> {
-    return this.#parking.list(kind, serviceId)
+  *parked(kind?: string, serviceId?: string): Iterable<ParkedActor> {
+    for (const actor of this.#all.index.parked(kind, serviceId)) yield this.#withNote(actor)
   }
 
   /** Null for an actor that is not parked. */
   parkedOf(id: string): ParkedActor | null {
-    return this.#parking.find(id)
+    for (const actor of this.#all.index.parked()) if (actor.id === id) return this.#withNote(actor)
+    return null
+  }
+
+  /** Sets an actor aside for an operator. It is not restored, and its record has the reason. */
+  park(id: string, why: string, at: string, code: ParkCode = 'failed_repeatedly'): Promise<void> {
+    // An error may have no message, and an actor with an empty reason would not count as parked.
+    const reason = why || 'an unknown error'
+    return this.#store.commit((commit) => {
+      const row = this.#all.rows.getOrNull(id)
+      const actor = row ?? [...this.#all.index.active()].find((active) => active.id === id)
+      if (!actor) return
+      if (actor.kind === 'deploy' && actor.service_id)
+        this.#services.abandonDeploy(commit, actor.service_id, id)
+      const revision = (row?.revision ?? 0) + 1
+      const view = { service_id: actor.service_id, ...this.#all.record(id), id, status: 'failed' }
+      const failure = { error: `${parkedError}${reason}`, ...codesOf(view) }
+      const record = { ...view, ...failure, finished_at: at, revision }
+      this.#all.index.park(actor, { at, code, reason })
+      this.#all.records.put(id, record)
+      if (row) {
+        const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
+        this.#all.writeHistory(id, revision, entry)
+        this.#all.writeRow({ ...row, revision, parked: reason })
+      }
+      announce(commit, { ...actor, revision }, record)
+    })
+  }
+
+  /** Makes a parked actor active again. Throws `not_parked`. */
+  unpark(id: string, { record, state, service, event, at }: Unparked): Promise<void> {
+    return this.#store.commit((commit) => {
+      const row = this.#all.rows.get(id)
+      if (!row?.parked || row.final) throw notParked(id)
+      const next = { ...row, revision: row.revision + 1, parked: null, restarts: 0 }
+      const phase = (record.phase as string | null | undefined) ?? null
+      const entry = { at, event: 'retried', state, status: record.status, phase, by: null }
+      this.#all.write(commit, { row: next, record, entry, service, event })
+    })
+  }
+
+  /** Ends a parked actor. Its row keeps the reason for parking, and its Docker objects stay. Throws `not_parked`. */
+  discard(id: string, { status, at, service, also }: Discard): Promise<void> {
+    return this.#store.commit((commit) => {
+      const parked = this.parkedOf(id)
+      if (!parked) throw notParked(id)
+      const { kind, service_id, reason } = parked
+      const stored: ActorRow | null = this.#all.rows.getOrNull(id)
+      const empty = { id, kind, service_id, version: 0, snapshot: null, restarts: 0 }
+      const revision = this.#all.revisionOf(id) + 1
+      const row = { ...(stored ?? empty), revision, final: true, parked: reason }
+      const parkedRecord = { service_id, ...this.#all.record(id), id, status, phase: null }
+      const record = { ...parkedRecord, error: `discarded: ${reason}`, finished_at: at }
+      const entry = { at, event: 'discarded', state: 'discarded', status, phase: null, by: null }
+      this.#all.write(commit, { row, record, entry, service, event: null })
+      also?.(commit)
+    })
+  }
+
+  /** Replaces a parked or discarded actor by a new one. Throws `not_parked`. */
+  replace(transition: Transition, also: (commit: Commit) => void = () => undefined): Promise<void> {
+    return this.#store.commit((commit) => {
+      const { row, service } = transition
+      const previous = this.#all.rows.getOrNull(row.id)
+      const isDiscarded = previous?.final && previous.parked !== null
+      if (!isDiscarded && !this.parkedOf(row.id)) throw notParked(row.id)
+      also(commit)
+      if (row.service_id && !service?.deleting) this.#services.assertNotDeleting(row.service_id)
+      this.#all.index.add(row)
+      this.#all.write(commit, transition)
+    })
+  }
+
+  #withNote(actor: ActiveActor): ParkedActor {
+    const damaged = { at: null, code: 'row_damaged' as const, reason: 'the note with the reason is damaged' }
+    return { ...actor, ...(this.#all.index.parkNote(actor) ?? damaged) }
   }
 
   /** The revision of the last transition, even if the row is damaged. */
@@ -195,7 +269,7 @@ export class Actors {
     retained: number,
     isRetained: (id: string) => boolean = () => false,
   ): Promise<string[]> {
-    const ids = this.#all.index.beyondNewest(kind, owner, retained)
+    const ids = this.#all.index.ids(kind, owner, undefined, retained)
     const candidates = ids.map((id) => ({ kind, service_id: owner, id }))
     return this.#removeFinal(candidates, (id) => !isRetained(id))
   }
@@ -252,4 +326,16 @@ function paginate<Item>(
     last = id
   }
   return { records, next: null }
+}
+
+function notParked(id: string): StorageError {
+  return new StorageError('not_parked', `${id} is not parked`)
+}
+
+/** Only for records that have these fields. */
+function codesOf(record: object): object {
+  return {
+    ...('error_code' in record && { error_code: 'internal_error' }),
+    ...('error_details' in record && { error_details: null }),
+  }
 }

@@ -20,44 +20,6 @@ export interface LogOptions extends Partial<LogLimits> {
   onError?: (error: unknown) => void
 }
 
-export interface Logs {
-  /**
-   * Lines are written and shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped.
-   */
-  append(id: string, stream: LogStream, line: string, ts?: string, about?: LogAbout): void
-  /** Resolves when all lines and the end mark are on disk, or their write has failed. Idempotent. */
-  end(id: string): Promise<void>
-  isEnded(id: string): boolean
-  /** The number of the newest readable line, 0 for none. */
-  head(id: string): number
-  /** The lowest number that a readable line can have. */
-  first(id: string): number
-  /**
-   * Lines after `number`, or null if there are none yet. Recent lines come as the same Batch for every
-   * follower, older ones as up to 500 lines from the file. Where lines were dropped, the last missing number
-   * is a system line with the count of missing lines.
-   */
-  batchAfter(id: string, number: number): Promise<Batch | null> | Batch | null
-  tail(id: string, lines: number): Promise<LogLine[]>
-  /**
-   * Calls back after new lines, the end, and removal (which ends a log). Returns the unsubscribe function.
-   */
-  watch(id: string, onChange: () => void): () => void
-  /** Resolves when every line appended so far, to this log or to all, is written or its write has failed. */
-  flush(id?: string): Promise<void>
-  /** Bytes of a log that are not on disk yet. Callers with much output use it for backpressure. */
-  waitingBytes(id: string): number
-  /** Stores a short text next to a log, replacing the previous one. */
-  writeNote(id: string, text: string): Promise<void>
-  readNote(id: string): Promise<string | null>
-  /** Drops lines that are too old, from unused logs too. Also runs every hour. */
-  expire(): Promise<void>
-  remove(id: string): Promise<void>
-  ids(): Promise<string[]>
-  /** Writes pending lines. Followers are not notified, because their logs have not ended. */
-  close(): Promise<void>
-}
-
 const mebibyte = 1024 * 1024
 const expireEveryMs = 60 * 60 * 1000
 const defaults: LogLimits & { openFiles: number; idleMs: number } = {
@@ -80,10 +42,10 @@ export function openLogs(directory: string, options: LogOptions = {}): Logs {
   const limits = { ...defaults, ...options }
   const pool = new FilePool(limits.openFiles)
   const report = options.onError ?? (() => undefined)
-  return new LogDirectory(directory, { limits, pool, pendingBytes: 0, report }, limits.idleMs)
+  return new Logs(directory, { limits, pool, pendingBytes: 0, report }, limits.idleMs)
 }
 
-class LogDirectory implements Logs {
+export class Logs {
   readonly #directory: string
   readonly #context: LogContext
   readonly #logs = new Map<string, { log: Log; usedAt: number }>()
@@ -98,6 +60,9 @@ class LogDirectory implements Logs {
     this.#timers.push(setInterval(() => void this.expire().catch(context.report), expireEveryMs).unref())
   }
 
+  /**
+   * Lines are written and shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped.
+   */
   append(id: string, stream: LogStream, line: string, ts?: string, about?: LogAbout): void {
     if (this.#isClosed) return
     const log = this.#openToAppend(id)
@@ -105,6 +70,7 @@ class LogDirectory implements Logs {
     for (const piece of splitLine(line)) log?.append({ ...rest, line: piece })
   }
 
+  /** Resolves when all lines and the end mark are on disk, or their write has failed. Idempotent. */
   async end(id: string): Promise<void> {
     return this.#open(id).end()
   }
@@ -113,14 +79,21 @@ class LogDirectory implements Logs {
     return this.#open(id).isEnded
   }
 
+  /** The number of the newest readable line, 0 for none. */
   head(id: string): number {
     return this.#open(id).head
   }
 
+  /** The lowest number that a readable line can have. */
   first(id: string): number {
     return this.#open(id).first
   }
 
+  /**
+   * Lines after `number`, or null if there are none yet. Recent lines come as the same Batch for every
+   * follower, older ones as up to 500 lines from the file. Where lines were dropped, the last missing number
+   * is a system line with the count of missing lines.
+   */
   batchAfter(id: string, number: number): Promise<Batch | null> | Batch | null {
     return this.#isClosed ? null : this.#open(id).batchAfter(number)
   }
@@ -129,19 +102,25 @@ class LogDirectory implements Logs {
     return this.#isClosed ? [] : this.#open(id).tail(lines)
   }
 
+  /**
+   * Calls back after new lines, the end, and removal (which ends a log). Returns the unsubscribe function.
+   */
   watch(id: string, onChange: () => void): () => void {
     return this.#open(id).watch(onChange)
   }
 
+  /** Resolves when every line appended so far, to this log or to all, is written or its write has failed. */
   async flush(id?: string): Promise<void> {
     if (id !== undefined) return this.#open(id).flush()
     await Promise.all([...this.#logs.values()].map(({ log }) => log.flush()))
   }
 
+  /** Bytes of a log that are not on disk yet. Callers with much output use it for backpressure. */
   waitingBytes(id: string): number {
     return this.#open(id).waitingBytes
   }
 
+  /** Stores a short text next to a log, replacing the previous one. */
   async writeNote(id: string, text: string): Promise<void> {
     if (!this.#isClosed) return this.#open(id).writeNote(text)
   }
@@ -150,6 +129,7 @@ class LogDirectory implements Logs {
     return this.#open(id).readNote()
   }
 
+  /** Drops lines that are too old, from unused logs too. Also runs every hour. */
   async expire(): Promise<void> {
     for (const id of await this.ids()) {
       if (this.#isClosed) return
@@ -167,6 +147,7 @@ class LogDirectory implements Logs {
     return names.filter((name) => idPattern.test(name)).sort()
   }
 
+  /** Writes pending lines. Followers are not notified, because their logs have not ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const timer of this.#timers) clearInterval(timer)
