@@ -1,6 +1,6 @@
 import type { LimitFunction } from 'p-limit'
 import type { Builder } from '../../docker/build/build.ts'
-import type { BuilderWatch } from '../../docker/build/builder-watch.ts'
+import type { BuilderWatch } from '../../docker/build/build-fallback.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Publication } from '../../domain/domains.ts'
 import type { HostRules } from '../../git/remote-host.ts'

@@ -1,8 +1,7 @@
 // Builds while the BuildKit of the engine hangs. test/support/docker/hung-builder.ts makes it hang.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createFallback } from '../../../src/docker/build/build-fallback.ts'
-import { BuilderWatch } from '../../../src/docker/build/builder-watch.ts'
+import { BuilderWatch, createFallback } from '../../../src/docker/build/build-fallback.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage } from '../../../src/docker/images/images.ts'

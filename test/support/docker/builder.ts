@@ -1,6 +1,6 @@
 // Checks that the engine still builds. BuildKit can hang permanently, and then every test with a build would
 // fail at its own deadline.
-import { probeBuilder } from '../../../src/docker/build/builder-watch.ts'
+import { probeBuilder } from '../../../src/docker/build/build-fallback.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
 import { MissingPrerequisite } from '../system/missing-prerequisite.ts'
 

@@ -1,5 +1,5 @@
 // A build that needs BuildKit while BuildKit hangs. It waits without a build slot, so other builds can run.
-import type { BuilderWatch } from '../../../docker/build/builder-watch.ts'
+import type { BuilderWatch } from '../../../docker/build/build-fallback.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import type { DeployLog } from '../log.ts'

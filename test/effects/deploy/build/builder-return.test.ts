@@ -1,7 +1,7 @@
 // A build that needs the engine's builder while that hangs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BuilderWatch } from '../../../../src/docker/build/builder-watch.ts'
+import type { BuilderWatch } from '../../../../src/docker/build/build-fallback.ts'
 import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/builder-return.ts'
 import { Failure } from '../../../../src/errors.ts'
 
