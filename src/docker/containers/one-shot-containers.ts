@@ -6,7 +6,7 @@ import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { type Engine, hasStatus, toFailure } from '../engine/client.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from '../engine/names.ts'
-import { readOutput } from '../exec/command-output.ts'
+import { type CommandOutput, readOutput } from '../exec/command-output.ts'
 import { type EngineScope, findOwnOrRefuse, removeContainer } from './find-container.ts'
 import { confinement, type Limits, limits, toMount } from './spec.ts'
 
@@ -30,14 +30,10 @@ export interface OneShotStreams {
   output?: (piece: Uint8Array) => Promise<void>
 }
 
-export interface OneShotOutcome {
+export interface OneShotOutcome extends CommandOutput {
   exitCode: number
   /** Killed at its memory limit. */
   isOutOfMemory: boolean
-  /** The output that no stream consumed; at most 64 KiB. */
-  stdout: string
-  /** The last 8 KiB. */
-  stderr: string
 }
 
 export interface OneShotContainers {
@@ -102,7 +98,7 @@ async function converse(
   container: Container,
   { input, output }: OneShotStreams,
   signal: AbortSignal,
-): Promise<Pick<OneShotOutcome, 'stdout' | 'stderr'>> {
+): Promise<CommandOutput> {
   const how = { stream: true, hijack: true, stdin: true, stdout: true, stderr: true }
   const stream = (await engine.call(
     'attach to a tool',

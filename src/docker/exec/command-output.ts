@@ -1,5 +1,6 @@
 // Splits the output of a command without a terminal into stdout and stderr as it arrives. A frame may span
 // several chunks and is passed on in pieces: nothing waits for the end of a frame.
+import { toBytes } from '../engine/stream-lines.ts'
 
 export type OutputStream = 'stdout' | 'stderr'
 
@@ -33,7 +34,7 @@ export function createFrameSplitter(wrote: (stream: OutputStream, bytes: Buffer)
   }
 }
 
-interface Output {
+export interface CommandOutput {
   /** The output that no stream consumed; at most 64 KiB. */
   stdout: string
   /** The last 8 KiB. */
@@ -45,15 +46,16 @@ const maxErrorBytes = 8 * 1024
 
 /** Reads to the end. `take` gets standard output, a piece at a time; without it the first of it is kept. */
 export async function readOutput(
-  stream: AsyncIterable<Uint8Array>,
+  stream: AsyncIterable<unknown>,
   take?: (piece: Uint8Array) => Promise<void>,
-): Promise<Output> {
+): Promise<CommandOutput> {
   const pieces: [OutputStream, Buffer][] = []
   const split = createFrameSplitter((from, bytes) => void pieces.push([from, bytes]))
   let stdout = Buffer.alloc(0)
   let stderr = Buffer.alloc(0)
   for await (const chunk of stream) {
-    split(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
+    const { buffer, byteOffset, length } = toBytes(chunk)
+    split(Buffer.from(buffer, byteOffset, length))
     for (const [from, piece] of pieces.splice(0)) {
       if (from === 'stderr') stderr = Buffer.concat([stderr, piece]).subarray(-maxErrorBytes)
       else if (take) await take(piece)

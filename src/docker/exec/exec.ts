@@ -1,24 +1,20 @@
 // Commands inside a running container. Their secrets are passed in the environment, never as arguments. The
 // engine cannot kill such a command: an abort closes its streams, and a hanging command stays until its
 // container ends.
-import { PassThrough, type Readable } from 'node:stream'
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { type EngineScope, findOwn } from '../containers/find-container.ts'
+import { type CommandOutput, readOutput } from './command-output.ts'
 
 export interface Command {
   argv: string[]
   env?: Record<string, string>
 }
 
-export interface Outcome {
+export interface Outcome extends CommandOutput {
   exitCode: number
-  /** At most 64 KiB of each. */
-  stdout: string
-  stderr: string
 }
 
-const maxOutputBytes = 64 * 1024
 const pollIntervalMs = 50
 const endMs = 10_000
 
@@ -43,12 +39,9 @@ export async function runInside(
     const stream = await exec.start({ Detach: false, abortSignal })
     const close = () => stream.destroy()
     abortSignal.addEventListener('abort', close, { once: true })
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    engine.docker.modem.demuxStream(stream, stdout, stderr)
-    stream.once('close', () => [stdout, stderr].forEach((each) => void each.end()))
-    const [out, err] = await Promise.all([readText(stdout), readText(stderr)])
+    const output = await readOutput(stream)
     abortSignal.removeEventListener('abort', close)
-    return { exitCode: await readExitCode(exec, abortSignal), stdout: out, stderr: err }
+    return { ...output, exitCode: await readExitCode(exec, abortSignal) }
   }
   return engine.call(`run ${argv[0]} in ${name}`, run, { timeoutMs, signal })
 }
@@ -67,14 +60,4 @@ export async function readExitCode(exec: Exec, abortSignal: AbortSignal): Promis
       throw new Failure('docker_error', 'the output of the command ended before the command did')
     await sleep(pollIntervalMs, abortSignal)
   }
-}
-
-async function readText(stream: Readable): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    if (bytes < maxOutputBytes) chunks.push(chunk.subarray(0, maxOutputBytes - bytes))
-    bytes += chunk.length
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
