@@ -22,16 +22,6 @@ async function readOutput({ instances }: DockerSite, name: string): Promise<stri
   return (await instances.tail(name, 10)).map(({ line }) => line).join('\n')
 }
 
-test('a program without a handler for SIGTERM ends by it before the grace period is over', async (t) => {
-  const site = await openDockerSite(t)
-  const image = await imageWith(t, site, ['CMD ["sleep", "600"]'])
-  const { name } = await site.instances.ensure(await site.spec({ image, command: null }))
-
-  await site.instances.stop(name, 60)
-
-  assert.equal((await site.instances.inspect(name))?.exitCode, 143)
-})
-
 test('an init forwards signals, and the exit codes of a program', async (t) => {
   const site = await openDockerSite(t)
   const ends = [
@@ -53,17 +43,6 @@ test('an init forwards signals, and the exit codes of a program', async (t) => {
   await until('its first line', async () => (await site.instances.tail(name, 1)).length > 0)
   await site.instances.stop(name, 60)
   assert.equal((await site.instances.inspect(name))?.exitCode, 7)
-})
-
-test('an image whose command needs more memory than its limit is reported as such', async (t) => {
-  const site = await openDockerSite(t)
-  const image = await imageWith(t, site, ['CMD ["tail", "/dev/zero"]'])
-  const { name } = await site.instances.ensure(await site.spec({ image, command: null, memoryLimitMb: 16 }))
-  await readOutput(site, name)
-
-  const { exitCode, oomKilled } = (await site.instances.inspectExit(name))!
-
-  assert.deepEqual([exitCode, oomKilled], [137, true])
 })
 
 // As s6-overlay: "can only run as pid 1".

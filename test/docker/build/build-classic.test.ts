@@ -6,9 +6,8 @@ import type { Builder } from '../../../src/docker/build/build.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { acceptStatus, orNull } from '../../../src/docker/engine/client.ts'
-import { buildHost, type Owner } from '../../../src/docker/engine/names.ts'
 import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/docker/build-site.ts'
-import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { long } from '../../support/system/drill-size.ts'
 
 /** Only root can read which process the kernel killed at a limit. */
@@ -32,35 +31,6 @@ test('a step that exceeds the memory limit is named with it; one within it is bu
   await assert.rejects(refusal, {
     code: 'build_failed',
     message: 'RUN tail /dev/zero was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
-  })
-})
-
-long(
-  'a step that fails because one of its processes was killed at the limit reports both',
-  {
-    skip,
-  },
-  async (t) => {
-    const site = await openDockerSite(t)
-    const Dockerfile = `FROM ${site.images.busybox}\nRUN tail /dev/zero; exit 5`
-    const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
-
-    await assert.rejects(limited(site).build(request), {
-      code: 'build_failed',
-      message:
-        'RUN tail /dev/zero; exit 5 exited with code 5, ' +
-        'after a process was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
-    })
-    assert.ok(lines.includes('stderr Killed'), lines.join('\n'))
-  },
-)
-
-test('a step that exits as if killed has most likely reached the limit', async (t) => {
-  const site = await openDockerSite(t)
-  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\nRUN exit 137` })
-
-  await assert.rejects(limited(site).build(request), {
-    message: /^RUN exit 137 was killed \(exit code 137\), most likely at the memory limit of builds, 32 MiB/,
   })
 })
 
@@ -108,24 +78,6 @@ long('images of an aborted build stay while another build may use them', async (
 
   assert.equal(kept.length, 2)
   assert.deepEqual(await existing(site, [...kept, ...stepImages(second.lines)]), [])
-})
-
-long('containers left by an engine that died during a build are removed', async (t) => {
-  const site = await openDockerSite(t)
-  const { docker } = site.engine
-  const create = (owner: Owner) => {
-    const HostConfig = { ExtraHosts: [`${buildHost(owner)}:0.0.0.0`] }
-    return docker.createContainer({ Image: site.images.busybox, HostConfig })
-  }
-  await create(site.owner)
-  const foreign = await create(testOwner())
-  t.after(() => foreign.remove())
-  const { request } = prepareSteps(t, site, 'true')
-
-  await drivers.classic(site).build(request)
-
-  assert.deepEqual(await buildContainers(site), [])
-  assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
 long('an image that the engine finished after the build was aborted is removed too', async (t) => {

@@ -44,12 +44,6 @@ test('well-known exit codes are explained', () => {
   )
 })
 
-test('exit codes in the text of a command are not mistaken for its own', () => {
-  const error = "The command '/bin/sh -c echo exit code: 127; false' returned a non-zero code: 1"
-
-  assert.equal(describeBuildFailure(error, { name: 'RUN x', error }), 'RUN x exited with code 1')
-})
-
 test('a long or multi-line step is shortened to one line', () => {
   const name = `[2/2] RUN one &&\n   two && ${'x'.repeat(200)}`
 

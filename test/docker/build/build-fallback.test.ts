@@ -180,16 +180,3 @@ test('a hanging build can be canceled immediately', async (t) => {
   await assert.rejects(building, /^Error: canceled$/)
   assert.equal(site.watch.hangsSince(), null)
 })
-
-test('waiting for a hanging builder ends with the signal', async (t) => {
-  const site = await openSite(t)
-  site.door.hang()
-  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}` })
-  await site.builder.build(request)
-  const abort = new AbortController()
-
-  const waiting = site.watch.waitUntilWorking(abort.signal)
-  abort.abort(new Error('canceled'))
-
-  await assert.rejects(waiting, /^Error: canceled$/)
-})

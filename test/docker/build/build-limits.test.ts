@@ -107,40 +107,6 @@ long('the control group is removed with the guard, but not while a step runs', {
   await closed()
 })
 
-long('steps that change their root directory immediately are still limited', { skip }, async (t) => {
-  const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
-  const { busybox } = await baseImages()
-  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-  const commandOf = (name: string) => ['/bin/busybox', 'sleep', `600.${Date.now()}`, '1', name.charCodeAt(0)]
-  const commands = new Map(names.map((name) => [name, commandOf(name).map(String)]))
-  const Dockerfile = [
-    `FROM ${busybox} AS jail`,
-    `RUN : ${owner.serverId}; mkdir -p /jail/bin && cp /bin/busybox /jail/bin/`,
-    ...names.flatMap((name) => [
-      `FROM jail AS ${name}`,
-      `RUN ${JSON.stringify(['/bin/busybox', 'chroot', '/jail', ...commands.get(name)!])}`,
-    ]),
-    'FROM jail',
-    ...names.map((name) => `COPY --from=${name} /jail/bin/busybox /${name}`),
-  ]
-  const abort = new AbortController()
-  const { request } = prepareBuild(t, owner, { Dockerfile: Dockerfile.join('\n') })
-  const building = builder.build({ ...request, signal: abort.signal })
-  building.catch(() => {})
-  try {
-    for (const name of names) {
-      await until(`${name} is in the group`, async () => {
-        const [pid] = await findProcesses(commands.get(name)!.join(' '))
-        return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
-      })
-    }
-  } finally {
-    abort.abort(new Error('canceled'))
-    await assert.rejects(building)
-    await closed()
-  }
-})
-
 long('an image that parses the Dockerfile is limited like a step', { skip }, async (t) => {
   const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
   const { busybox } = await baseImages()

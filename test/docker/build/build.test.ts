@@ -83,26 +83,6 @@ for (const [name, driver] of Object.entries(drivers))
       )
     })
 
-    test('output arrives while the command runs, line by line and in order', async (t) => {
-      const site = await openBuildSite(t, driver)
-      const { request, lines } = prepareBuild(t, site.owner, {
-        Dockerfile: `FROM ${site.images.busybox}
-      RUN i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo "out $i"; done; sleep 600`,
-      })
-      const abort = new AbortController()
-
-      const building = site.builder.build({ ...request, signal: abort.signal })
-      await until('the last line', () => lines.some((line) => line.endsWith('out 2000')))
-      abort.abort()
-      await assert.rejects(building, { name: 'AbortError' })
-
-      const numbers = lines.flatMap((line) => /^stdout out (\d+)$/.exec(line)?.[1] ?? [])
-      assert.deepEqual(
-        numbers,
-        Array.from({ length: 2000 }, (_, at) => String(at + 1)),
-      )
-    })
-
     test('an aborted build leaves no process, no container and no image', async (t) => {
       const site = await openBuildSite(t, driver)
       const marker = `600.${Date.now()}`

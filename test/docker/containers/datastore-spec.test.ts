@@ -72,11 +72,6 @@ test('a script replaces the command of the image, as one argument of the shell',
   assert.ok(!('Entrypoint' in optionsOf()))
 })
 
-test('CPUs are capped at those of the host, and a configured log driver is kept', () => {
-  const { HostConfig } = optionsOf({ cpuLimit: 512 }, { cpus: 2, loggingDriver: 'journald' })
-  assert.deepEqual([HostConfig?.NanoCpus, HostConfig?.LogConfig], [2e9, undefined])
-})
-
 test('secrets are only in the environment', () => {
   const { Env, ...others } = optionsOf({ env: { PASSWORD: 'canary' }, script: 'exec "$PASSWORD"' })
   assert.deepEqual(Env, ['PASSWORD=canary'])

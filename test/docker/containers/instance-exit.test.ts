@@ -35,14 +35,6 @@ test('a plain SIGKILL is not mistaken for an out-of-memory kill', async (t) => {
   assert.deepEqual([state.exitCode, isOutOfMemory(state)], [137, false])
 })
 
-test('a missing command is recognized by its exit code', async (t) => {
-  const site = await openDockerSite(t)
-
-  const state = await runToEnd(site, 'no-such-program --port 80')
-
-  assert.match(explainExit(state, { command: 'no-such-program' }), /command not found \(exit code 127\)/)
-})
-
 async function runToEnd({ instances, spec }: DockerSite, command: string) {
   const wanted = await spec({ command, memoryLimitMb: 16 })
   await instances.ensure(wanted)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openInstances } from '../../../src/docker/containers/instances.ts'
 import { containerSpec } from '../../../src/docker/containers/spec.ts'
-import { ensureVolume } from '../../../src/docker/containers/volumes.ts'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
 import { openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
 
@@ -103,14 +102,6 @@ test('an instance that cannot be started leaves no container', async (t) => {
   await assert.rejects(instances.ensure(wanted), { code: 'docker_error', message: /address already in use/i })
 
   await assert.rejects(engine.docker.getContainer(wanted.name).inspect(), { statusCode: 404 })
-})
-
-test('a missing image is refused by name', async (t) => {
-  const { instances, spec } = await openDockerSite(t)
-
-  const ensured = instances.ensure(await spec({ image: 'localhost/berth-test/none:1' }))
-
-  await assert.rejects(ensured, { code: 'docker_error', message: /localhost\/berth-test\/none:1/ })
 })
 
 test('a stop sends SIGTERM first, is final, and may be repeated', async (t) => {
@@ -230,21 +221,4 @@ test('the list contains the instances of one deploy or service, and only ours', 
   assert.deepEqual(await namesOf({ serviceId: 'svc-one', deployId: 'dep-three' }), [])
   const others = openInstances(engine, { ...owner, serverId: testOwner().serverId })
   assert.deepEqual(await others.list({}), [])
-})
-
-test('a disk keeps its data when the instance is replaced', async (t) => {
-  const { engine, owner, instances, spec } = await openDockerSite(t)
-  const { name } = await ensureVolume(engine, owner, `${owner.prefix}-disk`)
-  const volume = { name, mountPath: '/data' }
-  const writer = await spec({ volume, command: 'echo kept > /data/file; echo written; sleep 600' })
-  await instances.ensure(writer)
-  await until('it to be written', async () => (await instances.tail(writer.name, 1))[0])
-  await instances.stop(writer.name, 5)
-  await instances.remove(writer.name)
-
-  const reader = await spec({ volume, command: 'cat /data/file; sleep 600' })
-  await instances.ensure(reader)
-
-  const line = await until('the line', async () => (await instances.tail(reader.name, 1))[0])
-  assert.equal(line.line, 'kept')
 })

@@ -97,10 +97,3 @@ test('a volume is removed only for the id that it was created for', async (t) =>
   await removeVolume(engine, owner, name, 'dst-1')
   assert.equal(await hasVolume(engine, name), false)
 })
-
-test('the existence of a volume is known for foreign ones too', async (t) => {
-  const { engine, owner } = await openDockerSite(t)
-  const foreign = { ...owner, serverId: testOwner().serverId }
-  const { name } = await ensureVolume(engine, foreign, `${owner.prefix}-theirs`)
-  assert.deepEqual([await hasVolume(engine, name), await hasVolume(engine, `${name}-not`)], [true, false])
-})

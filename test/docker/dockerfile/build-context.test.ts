@@ -133,14 +133,6 @@ test('the ignore file of a Dockerfile overrides the common one', async (t) => {
   assert.deepEqual(paths, ['.dockerignore', 'a', 'docker/api.Dockerfile'])
 })
 
-test('an ignore file that is a link out of the tree is not read', async (t) => {
-  const outside = tree(t, { patterns: 'a' })
-  const contextDir = tree(t, { Dockerfile: '', a: '' })
-  symlinkSync(join(outside, 'patterns'), join(contextDir, '.dockerignore'))
-
-  assert.deepEqual(await readPaths({ contextDir }), ['.dockerignore', 'Dockerfile', 'a'])
-})
-
 test('a Dockerfile outside the context, but inside the source, is added as a copy', async (t) => {
   const sourceDir = tree(t, { 'docker/web.Dockerfile': 'FROM web', 'app/index.js': '' })
   const request = { contextDir: join(sourceDir, 'app'), sourceDir, dockerfile: '../docker/web.Dockerfile' }

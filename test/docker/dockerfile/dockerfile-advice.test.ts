@@ -1,24 +1,10 @@
 // What is added to the failure by which an engine refuses a Dockerfile: old engines know no heredocs.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { withDockerfileAdvice } from '../../../src/docker/dockerfile/dockerfile.ts'
 import { Failure, messageOf } from '../../../src/errors.ts'
-import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 
 const advice = /knows heredocs \(<<EOF\) only with '# syntax=docker\/dockerfile:1' as the first line/
-
-for (const [name, driver] of Object.entries(drivers))
-  describe(`heredocs by ${name}`, () => {
-    test('a heredoc is built, or the failure names the missing syntax line', async (t) => {
-      const site = await openBuildSite(t, driver)
-      const Dockerfile = `FROM ${site.images.busybox}\nRUN <<EOF\napk add curl || true\nEOF\n`
-      const { request } = prepareBuild(t, site.owner, { Dockerfile })
-
-      const message = await site.builder.build(request).then(() => null, messageOf)
-
-      if (message !== null) assert.match(message, advice)
-    })
-  })
 
 test('only a failure caused by a heredoc gets the advice', () => {
   const failure = new Failure('build_failed', 'dockerfile parse error line 3: unknown instruction: APK')

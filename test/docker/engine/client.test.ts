@@ -7,14 +7,6 @@ import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../..
 import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
-test('a missing engine is unavailable, whatever kind of address it has', async (t) => {
-  const directory = temporaryDirectory(t)
-
-  const hosts = [`unix://${directory}/none.sock`, 'tcp://127.0.0.1:1']
-
-  for (const host of hosts) await assert.rejects(openEngine(host).ping(), { code: 'docker_unavailable' })
-})
-
 test('a refusal contains the message of the engine and nothing of the client', async (t) => {
   const { engine } = await openDockerSite(t)
 

@@ -33,16 +33,6 @@ test('the events of an instance are reported in order, with its owner and its ex
   )
 })
 
-test('an out-of-memory kill is reported', async (t) => {
-  const { engine, owner, instances, spec } = await openDockerSite(t)
-  const { events } = await watch(t, engine, owner)
-
-  // It lives on: of a container that ends at once the engine may miss why.
-  await instances.ensure(await spec({ command: 'tail /dev/zero; sleep 60', memoryLimitMb: 16 }))
-
-  await until('the kill', () => events.some(({ action }) => action === 'oom'))
-})
-
 test('interruptions of the stream lose and repeat no event', async (t) => {
   const { owner, instances, spec } = await openDockerSite(t)
   const proxy = await openEngineProxy(t)

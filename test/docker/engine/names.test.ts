@@ -70,7 +70,3 @@ test('one of the two owner labels is not enough for ownership', () => {
   assert.equal(names.isOurs(owner, { 'berth.instance': 'berth' }), false)
   assert.equal(names.isOurs(owner, null), false)
 })
-
-test('the filter requires both owner labels', () => {
-  assert.deepEqual(names.ownerFilter(owner), ['berth.instance=berth', 'berth.server=one'])
-})

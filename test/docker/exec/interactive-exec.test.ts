@@ -135,14 +135,6 @@ test('an ended command leaves no waiting process', async (t) => {
   await until('the end of the lifeline', async () => (await strangersIn(site, name)).length === 0)
 })
 
-test('a missing program ends with the reason', async (t) => {
-  const { talk } = await openRoom(t)
-  const spoken = await talk('exec psqk')
-  await ended(spoken)
-  assert.equal(spoken.exitCode, 127)
-  assert.match(spoken.stderr, /psqk.*not found/)
-})
-
 test('a stopped or missing container is refused', async (t) => {
   const { talk, name, site } = await openRoom(t)
   await site.instances.stop(name, 0)

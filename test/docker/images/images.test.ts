@@ -57,12 +57,6 @@ test('an image has an id, a size and the TCP ports it exposes', async (t) => {
   assert.ok(image.sizeBytes > 100_000)
 })
 
-test('a missing image is null, without a request to a registry', async (t) => {
-  const { engine } = await openDockerSite(t)
-
-  assert.equal(await inspectImage(engine, 'localhost/berth-test/none:1'), null)
-})
-
 test('a foreign name is neither added nor removed', async (t) => {
   const { engine, owner, images } = await openDockerSite(t)
 

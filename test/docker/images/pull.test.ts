@@ -33,35 +33,6 @@ test('a tag is resolved to its digest and pulled by it, with a log line of each'
   assert.deepEqual(lines, ['pulled 1 layer, 1 was already present'])
 })
 
-test('an existing image is not downloaded again', async (t) => {
-  const { engine } = await openDockerSite(t)
-  const { host, push } = await startRegistry(t)
-  const name = `${host}/app@${await push('app:v1', 'one')}`
-  const first = await pull(engine, name)
-  const lines: string[] = []
-
-  assert.deepEqual(await pull(engine, name, lines), first)
-
-  assert.deepEqual(lines, ['pulled: all its layers were already present'])
-})
-
-test('a tag that moved has another digest at the next pull', async (t) => {
-  const { engine } = await openDockerSite(t)
-  const { host, push } = await startRegistry(t)
-  const first = await push('app:v1', 'one')
-  assert.equal(await resolve(engine, `${host}/app:v1`), first)
-
-  const second = await push('app:v1', 'two')
-
-  assert.notEqual(second, first)
-  assert.equal(await resolve(engine, `${host}/app:v1`), second)
-  const [old, moved] = [
-    await pull(engine, `${host}/app@${first}`),
-    await pull(engine, `${host}/app@${second}`),
-  ]
-  assert.notEqual(old.imageId, moved.imageId)
-})
-
 test('a private registry serves its images only with its credentials', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, push } = await startRegistry(t, { isPrivate: true })
