@@ -1,6 +1,7 @@
 // What every builder promises, tried on each of them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { whenBuildsIdle } from '../../../src/docker/build/build.ts'
 import type { Engine } from '../../../src/docker/engine/client.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage, listImages } from '../../../src/docker/images/images.ts'
@@ -156,4 +157,108 @@ async function isAsleep(marker: string): Promise<boolean> {
 async function containersRunning({ docker }: Engine, command: string): Promise<string[]> {
   const containers = await docker.listContainers({ all: true })
   return containers.filter(({ Command }) => Command.includes(command)).map(({ Id }) => Id)
+}
+
+for (const [name, driver] of Object.entries(drivers))
+  describe(`stages by ${name}`, () => {
+    test('the requested stage is built, otherwise the last one', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const { request } = prepareBuild(t, site.owner, {
+        Dockerfile: `FROM ${site.images.busybox} AS Builder
+ENV STAGE=builder
+FROM builder AS dev-envs
+ENV STAGE=dev`,
+      })
+      const stageOf = async (target: string | null) => {
+        const { imageId } = await site.builder.build({ ...request, target })
+        const { Config } = await site.engine.docker.getImage(imageId).inspect()
+        return Config.Env.find((one) => one.startsWith('STAGE='))
+      }
+
+      assert.equal(await stageOf('builder'), 'STAGE=builder')
+      assert.equal(await stageOf(null), 'STAGE=dev')
+    })
+
+    test('an unknown stage fails the build with a list of the stages', async (t) => {
+      const site = await openBuildSite(t, driver)
+      const from = `FROM ${site.images.busybox}`
+      const named = prepareBuild(t, site.owner, { Dockerfile: `${from} AS builder\n${from} AS dev-envs` })
+      const nameless = prepareBuild(t, site.owner, { Dockerfile: `${from}\nRUN exit 1` })
+
+      await assert.rejects(site.builder.build({ ...named.request, target: 'prod' }), {
+        code: 'build_failed',
+        message: "the Dockerfile has no stage 'prod' (--build-target): its stages are builder, dev-envs",
+      })
+      await assert.rejects(site.builder.build({ ...nameless.request, target: 'x' }), {
+        message: /no stage 'x' \(--build-target\): its stages have no names \(FROM image AS name\)$/,
+      })
+    })
+  })
+
+test('the work runs before the first build and after the last one, never during one', async () => {
+  const events: string[] = []
+  const run = whenBuildsIdle(async () => {
+    events.push('work begins')
+    await Promise.resolve()
+    events.push('work ends')
+  })
+  const ends = new Map<string, () => void>()
+  const begin = (name: string) =>
+    run(async () => {
+      events.push(`${name} begins`)
+      await new Promise<void>((resolve) => ends.set(name, resolve))
+      events.push(`${name} ends`)
+    })
+
+  const [first, second] = [begin('first'), begin('second')]
+  await turns()
+  ends.get('first')?.()
+  await first
+  ends.get('second')?.()
+  await second
+
+  const work = ['work begins', 'work ends']
+  assert.deepEqual(events, [...work, 'first begins', 'second begins', 'first ends', 'second ends', ...work])
+})
+
+test('a build that arrives during the work waits for it', async () => {
+  const events: string[] = []
+  let finish = () => {}
+  const run = whenBuildsIdle(async () => {
+    await new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    events.push('work')
+  })
+
+  const building = run(async () => void events.push('build'))
+  await turns()
+  const before = [...events]
+  finish()
+  await turns()
+  finish()
+  await building
+
+  assert.deepEqual(before, [])
+  assert.deepEqual(events, ['work', 'build', 'work'])
+})
+
+test('failed work does not fail a build, and a build failure is not hidden', async () => {
+  let attempts = 0
+  const run = whenBuildsIdle(async () => {
+    attempts++
+    throw new Error('the work failed')
+  })
+
+  assert.equal(await run(async () => 'image'), 'image')
+  await assert.rejects(
+    run(() => Promise.reject(new Error('the build failed'))),
+    /the build failed/,
+  )
+  assert.equal(attempts, 4)
+})
+
+/** Everything that waits for nothing but its turn has had it afterwards. */
+function turns(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import { acceptStatus, hasStatus, openEngine, orNull, toFailure } from '../../../src/docker/engine/client.ts'
+import { streamLines } from '../../../src/docker/engine/stream-lines.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -168,3 +170,16 @@ async function fakeEngine(
   })
   return { host: `unix://${path}`, server }
 }
+
+test('lines are complete in whatever chunks they arrive, without empty ones in between', async () => {
+  const bytes = Buffer.from('{"a":"grüße"}\r\n\n{"b":2}\n{"c":3}')
+
+  for (let size = 1; size <= bytes.length; size++) {
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      bytes.subarray(at * size, (at + 1) * size),
+    )
+    const lines: unknown[] = []
+    for await (const line of streamLines(Readable.from(chunks))) lines.push(JSON.parse(line))
+    assert.deepEqual(lines, [{ a: 'grüße' }, { b: 2 }, { c: 3 }], `chunks of ${size}`)
+  }
+})

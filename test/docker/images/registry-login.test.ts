@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEngine } from '../../../src/docker/engine/client.ts'
-import { checkLogin } from '../../../src/docker/images/registry-credentials.ts'
+import {
+  checkLogin,
+  credentialsFor,
+  toRegistryConfig,
+} from '../../../src/docker/images/registry-credentials.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { account, startRegistry } from '../../support/docker/registry.ts'
 
@@ -33,4 +37,34 @@ test('link-local and metadata addresses get no request', async () => {
       message: `${host} resolves to a link-local or metadata address`,
     })
   }
+})
+
+const hub = { host: 'docker.io', username: 'ada', password: 'one' }
+const own = { host: 'registry.example.com:5000', username: 'bob', password: 'þ??>>ÿ~~' }
+
+test('BuildKit gets the credentials of the registry that it names, and no others', () => {
+  assert.equal(credentialsFor([hub, own], 'registry.example.com:5000'), own)
+  assert.equal(credentialsFor([hub, own], 'registry-1.docker.io'), hub)
+  assert.equal(credentialsFor([hub, own], 'registry.example.com'), null)
+  assert.equal(credentialsFor([], 'docker.io'), null)
+})
+
+test('a classic build gets all of them in a header, in the format of the engine', () => {
+  const header = toRegistryConfig([hub, own])
+
+  assert.match(header, /^[\w-]+=*$/)
+  assert.match(header, /[-_]/)
+  assert.equal(header.length % 4, 0)
+  assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), {
+    'https://index.docker.io/v1/': {
+      username: 'ada',
+      password: 'one',
+      serveraddress: 'https://index.docker.io/v1/',
+    },
+    'registry.example.com:5000': {
+      username: 'bob',
+      password: 'þ??>>ÿ~~',
+      serveraddress: 'registry.example.com:5000',
+    },
+  })
 })
