@@ -4,7 +4,7 @@ import { hasVolume, listVolumes, type Volume, volumeExists } from '../docker/con
 import { datastoreName, diskKind, imageVolumeKind, labels } from '../docker/engine/names.ts'
 import { inspectImage } from '../docker/images/images.ts'
 import type { RegistryCredentials } from '../docker/images/registry-credentials.ts'
-import { checkLogin } from '../docker/images/registry-credentials.ts'
+import { checkLogin } from '../docker/images/registry-login.ts'
 import { listens } from '../domain/service-types.ts'
 import { findDatastore } from '../effects/datastore/access.ts'
 import { measureDatabases } from '../effects/datastore/upgrade.ts'

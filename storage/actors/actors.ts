@@ -199,7 +199,7 @@ export class Actors {
     })
   }
 
-  /** Ends a parked actor. Its row keeps the reason for parking, and its Docker objects stay. Throws `not_parked`. */
+  /** Ends a parked actor, whose row keeps the reason. Its Docker objects stay. Throws `not_parked`. */
   discard(id: string, { status, at, service, also }: Discard): Promise<void> {
     return this.#store.commit((commit) => {
       const parked = this.parkedOf(id)

@@ -7,9 +7,9 @@ import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from 'n
 import { join } from 'node:path'
 import { StorageError } from '../store/errors.ts'
 import type { FilePool } from './file-pool.ts'
-import type { Chunk } from './log.ts'
 import {
   type Batch,
+  type Chunk,
   decodeLine,
   type LogLine,
   lastNumberOf,

@@ -21,6 +21,12 @@ export interface Batch {
   lines: LogLine[]
 }
 
+/** The lines of a batch as they are written, as a whole. */
+export interface Chunk {
+  batch: Batch
+  data: Buffer
+}
+
 /** One stored line. `line` is null for the end mark of a log, which repeats the last number. */
 export interface StoredLine {
   number: number

@@ -2,7 +2,15 @@
 // after it is written, so that a number that a reader has seen is never reused after a crash.
 import type { FilePool } from './file-pool.ts'
 import { type FileLimits, LogFiles } from './log-files.ts'
-import { type Batch, encodeEnd, encodeLine, type LogLine, lastNumberOf, missingLine } from './log-line.ts'
+import {
+  type Batch,
+  type Chunk,
+  encodeEnd,
+  encodeLine,
+  type LogLine,
+  lastNumberOf,
+  missingLine,
+} from './log-line.ts'
 
 export interface LogLimits extends FileLimits {
   flushMs: number
@@ -238,11 +246,6 @@ export class Log {
       }
     }
   }
-}
-
-export interface Chunk {
-  batch: Batch
-  data: Buffer
 }
 
 class LogQueue {

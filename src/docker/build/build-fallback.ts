@@ -1,7 +1,7 @@
 // Builds by BuildKit, and by the engine's classic builder while BuildKit hangs: restarting the engine, the
-// only cure, would interrupt every service. In Docker 20.10 a build that is canceled at the wrong moment leaves
-// the scheduler in an endless loop that holds the lock which all builds need. Silence alone proves nothing,
-// because a step may compile for an hour: a build without a new step triggers a probe of the builder.
+// only cure, would interrupt every service. In Docker 20.10 a build that is canceled at the wrong moment
+// leaves the scheduler in an endless loop that holds the lock which all builds need. Silence alone proves
+// nothing, because a step may compile for an hour: a build without a new step triggers a probe.
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pack } from 'tar-stream'

@@ -92,8 +92,8 @@ function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
     )
 }
 
-// BuildKit fails some builds because of an error in its own state, mostly after a canceled build with the same
-// steps. Another attempt succeeds.
+// BuildKit fails some builds because of an error in its own state, mostly after a canceled build with the
+// same steps. Another attempt succeeds.
 
 const attempts = 3
 

@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEngine } from '../../../src/docker/engine/client.ts'
-import {
-  checkLogin,
-  credentialsFor,
-  toRegistryConfig,
-} from '../../../src/docker/images/registry-credentials.ts'
+import { credentialsFor, toRegistryConfig } from '../../../src/docker/images/registry-credentials.ts'
+import { checkLogin } from '../../../src/docker/images/registry-login.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { account, startRegistry } from '../../support/docker/registry.ts'
 
