@@ -73,19 +73,6 @@ test('a header of maximum length is parsed in linear time', async (t) => {
   assert.ok(long < 25 * plain, `${long} ms instead of ${plain} ms`)
 })
 
-test('a token in the query works for GET only', async (t) => {
-  const { signedOut, storage } = await startWithAccount(t)
-  const ask = async (method: string, path: string, body?: unknown) =>
-    outcomeOf(await signedOut().call(method, `${path}?access_token=${token}`, body))
-
-  assert.equal(await ask('GET', '/services'), '200')
-  assert.equal(await ask('POST', '/services', { name: 'web' }), unauthorized)
-  assert.equal(await ask('PUT', '/services/web/env', {}), unauthorized)
-  assert.equal(await ask('PATCH', '/services/web', { name: 'shop' }), unauthorized)
-  assert.equal(await ask('DELETE', '/services/web'), unauthorized)
-  assert.deepEqual(storage.services.list(), [])
-})
-
 test('a token is refused for account routes before the body is read', async (t) => {
   const { server } = await startWithAccount(t)
   const lines = ['Host: localhost', `Authorization: Bearer ${token}`, 'Content-Length: 1000']

@@ -10,9 +10,17 @@ import { exchange, toBytes } from '../support/http/wire.ts'
 
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
 
+/** Without the route outside of the API, and the WebSocket. */
+const requestable = operations.filter(({ path }) => path.startsWith('/api/v1') && !path.endsWith('/client'))
+
 /** About the service `web` or a registry that need not be there. */
 function addressOf({ path }: Operation): string {
   return path.replace('/api/v1', '').replace('{id}', 'web').replace('{host}', 'registry.test')
+}
+
+function neededQuery({ parameters }: Operation): string {
+  const needed = parameters.filter((one) => one.in === 'query' && one.required)
+  return needed.map(({ name }) => `${name}=99&`).join('')
 }
 
 function propertiesOf({ body }: Operation): [name: string, schema: Schema][] {
@@ -29,20 +37,28 @@ const typesOfJson = {
   array: [53_535],
 }
 
-/** A value of each type that the field does not take. */
-function mistyped(schema: Schema): unknown[] {
-  const taken = branchesOf(schema).map(({ type }) => (type === 'integer' ? 'number' : type))
-  return Object.entries(typesOfJson).flatMap(([type, value]) => (taken.includes(type) ? [] : [value]))
+/** A value of each type that the field does not take, and values just outside of its bounds. */
+function unsuitable(schema: Schema): unknown[] {
+  const branches = branchesOf(schema)
+  const taken = branches.map(({ type }) => (type === 'integer' ? 'number' : type))
+  const mistyped = Object.entries(typesOfJson).filter(([type]) => !taken.includes(type))
+  const beyond = branches.flatMap(({ minimum, maximum, maxLength, enum: words }) => [
+    ...(typeof minimum === 'number' ? [minimum - 1] : []),
+    ...(typeof maximum === 'number' ? [maximum + 1] : []),
+    ...(typeof maxLength === 'number' ? ['x'.repeat(maxLength + 1)] : []),
+    ...(words ? ['s3cret'] : []),
+  ])
+  return [...mistyped.map(([, value]) => value), ...beyond]
 }
 
-test('every body field rejects other types by its name, without the value', async (t) => {
+test('every body field rejects other types and values by its name, without the value', async (t) => {
   const { call, create } = await startChecked(t)
   await create({ name: 'web' })
   let count = 0
 
   for (const operation of jsonOperations) {
     for (const [name, schema] of propertiesOf(operation)) {
-      for (const value of mistyped(schema)) {
+      for (const value of unsuitable(schema)) {
         const { status, body, text } = await call(operation.method, addressOf(operation), { [name]: value })
         const paths = ((body.errors ?? []) as { path: string }[]).map(({ path }) => path.split('.')[0])
         const requested = `${operation.method} ${operation.path} ${name}: ${JSON.stringify(value)}`
@@ -53,7 +69,7 @@ test('every body field rejects other types by its name, without the value', asyn
       }
     }
   }
-  assert.ok(count > 180, `only ${count} fields and types`)
+  assert.ok(count > 250, `only ${count} fields and types`)
 })
 
 test('every body rejects an unknown key by its name', async (t) => {
@@ -66,6 +82,37 @@ test('every body rejects an unknown key by its name', async (t) => {
       const response = await refused(operation.method, addressOf(operation), body)
       assert.deepEqual(response.slice(0, 2), [400, 'invalid_request'])
       assert.ok(response.includes(`${key} unknown_key`), `${operation.method} ${operation.path}: ${response}`)
+    }
+  }
+})
+
+test('every route rejects a query parameter, and a body, that it does not know', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create({ name: 'web' })
+  const unknown = [400, 'invalid_request', 'nope unknown_key']
+
+  for (const operation of requestable) {
+    const { method, path, body, isPublic } = operation
+    const address = addressOf(operation)
+    const query = `?${neededQuery(operation)}nope=1`
+    if (!isPublic) assert.deepEqual(await refused(method, address + query), unknown, `${method} ${path}`)
+    if (method !== 'POST' || body) continue
+    assert.deepEqual(await refused(method, address, { nope: 1 }), unknown, `${method} ${path}`)
+  }
+})
+
+test('every route is 404 for what does not exist, and for the id of something else', async (t) => {
+  const { create, refused } = await startChecked(t)
+  const { id: other } = await create({ name: 'web' })
+  const about = requestable.filter(({ path }) => path.includes('{') && !/registries|actors/.test(path))
+
+  for (const operation of about) {
+    const { method, path, example, body } = operation
+    for (const id of path.includes('/services/') ? ['none.test'] : ['none.test', other]) {
+      const address = path.replace('/api/v1', '').replace(/\{\w+\}/g, id)
+      const query = `?${neededQuery(operation)}`
+      const answer = await refused(method, address + query, body ? example : undefined)
+      assert.deepEqual(answer, [404, 'not_found'], `${method} ${address}`)
     }
   }
 })
@@ -157,26 +204,6 @@ test('half a surrogate pair is rejected, and an escaped backslash before its dig
     assert.deepEqual([text, await send(text)], [text, 200])
   }
 })
-
-const names: [name: string, words: RegExp][] = [
-  ['my app', /^name: must be 1 to 40 lower-case letters, digits and dashes/],
-  ['MyApp', /lower-case/],
-  ['../app', /lower-case/],
-  ['app/../../etc', /lower-case/],
-  ['app\n', /lower-case/],
-  ['localhost', /is a reserved word/],
-  [`svc-${'0'.repeat(26)}`, /must not look like an id/],
-  [`dep-${'0'.repeat(26)}`, /must not look like an id/],
-]
-
-for (const [name, words] of names) {
-  test(`the name ${JSON.stringify(name)} is rejected with the rule it violates`, async (t) => {
-    const { call } = await startChecked(t)
-    const { status, body } = await call('POST', '/services', { name })
-    assert.equal(status, 400)
-    assert.match(String(body.detail), words)
-  })
-}
 
 const sources: [body: object, words: string][] = [
   [{ branch: '-f' }, 'branch starts with -'],

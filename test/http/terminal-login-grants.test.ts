@@ -43,32 +43,6 @@ test('an approval grants the role, the services and the expiry that it names', a
   assert.equal(Date.parse(row.expires_at!) - Date.parse(row.created_at), 7 * dayMs)
 })
 
-test('an approval without options grants all rights without an expiry', async (t) => {
-  const api = await startWithAccount(t)
-  const id = await begin(api)
-
-  assert.equal(outcomeOf(await approve(api.browser, id)), '200')
-
-  const { role, services, expires_at } = await tokenOf(api, id)
-  assert.deepEqual([role, services, expires_at], ['admin', null, null])
-})
-
-test('an invalid grant is rejected, and the request stays open', async (t) => {
-  const api = await startWithAccount(t)
-  const id = await begin(api)
-
-  for (const body of [
-    { role: 'owner' },
-    { expires_in_days: 0 },
-    { services: ['none'], role: 'read' },
-    { x: 1 },
-  ]) {
-    assert.equal(outcomeOf(await approve(api.browser, id, body)), '400 invalid_request', JSON.stringify(body))
-  }
-
-  assert.equal((await api.browser.call('GET', `/auth/cli/${id}`)).body.status, 'pending')
-})
-
 test('a session older than ten minutes requires the password', async (t) => {
   const api = await startWithAccount(t)
   const id = await begin(api)

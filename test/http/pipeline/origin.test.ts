@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
 import type { SentHeaders } from '../../support/http/browser.ts'
-import { owner } from '../../support/http/session.ts'
 
 const crossSite = '403 cross_site_request'
 
@@ -41,30 +40,6 @@ test('with the cookie only the server’s own pages can make changes', async (t)
     const none = await browser.call('DELETE', '/auth/tokens/none', undefined, says)
     assert.equal(outcomeOf(none), isOwn ? '404 not_found' : crossSite, JSON.stringify(says))
   }
-})
-
-test('this applies to all routes of tokens as well, and to every method that makes changes', async (t) => {
-  const { browser, storage } = await startWithAccount(t)
-  const elsewhere = { 'sec-fetch-site': 'cross-site' }
-
-  for (const [method, path] of [
-    ['POST', '/services'],
-    ['PATCH', '/services/web'],
-    ['PUT', '/services/web/env'],
-    ['DELETE', '/services/web'],
-  ] as const) {
-    assert.equal(outcomeOf(await browser.call(method, path, undefined, elsewhere)), crossSite, method)
-  }
-  assert.deepEqual(storage.services.list(), [])
-})
-
-test('a script with the cookie and without an origin cannot make changes either', async (t) => {
-  const { browser } = await startWithAccount(t)
-  const script = { 'sec-fetch-site': null }
-
-  assert.equal(outcomeOf(await browser.call('POST', '/auth/tokens', { name: 'ci' }, script)), crossSite)
-  assert.equal(outcomeOf(await browser.call('POST', '/auth/logout', undefined, script)), crossSite)
-  assert.equal((await browser.call('GET', '/auth/sessions', undefined, script)).status, 200)
 })
 
 test('with the cookie a page of another site cannot read either, nor open a stream', async (t) => {
@@ -108,16 +83,6 @@ test('signing in from foreign pages is refused, although it needs no cookie', as
   }
   assert.equal(storage.sessions.list().length, count)
   assert.deepEqual(storage.attempts.list('sign_in'), [])
-})
-
-test('setup from foreign pages is refused, and does not use up the code', async (t) => {
-  const { url, signedOut } = await startWithAccount(t)
-  const setup = { code: 'guess', ...owner }
-
-  for (const [says, isOwn] of places(url)) {
-    const outcome = outcomeOf(await signedOut().call('POST', '/auth/setup', setup, says))
-    assert.equal(outcome, isOwn ? '409 already_set_up' : crossSite, JSON.stringify(says))
-  }
 })
 
 test('a foreign page cannot sign anyone out', async (t) => {

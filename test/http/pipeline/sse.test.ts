@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { openStream, type Reader } from '../../support/http/event-stream.ts'
+import { openStream } from '../../support/http/event-stream.ts'
 import { startApi, token } from '../../support/http/http-context.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
@@ -88,35 +88,6 @@ test('Last-Event-ID resumes after that line, and an id from the future is lowere
   assert.deepEqual(await beyond.rest(), [ended])
 })
 
-test('a reader that is cut repeatedly gets every line once, in order', async (t) => {
-  const { write, logs, id, path } = await startDeploy(t)
-  const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`)
-  const writing = (async () => {
-    for (const [index, line] of lines.entries()) {
-      write(line)
-      if (index % 500 === 499) await logs.flush()
-    }
-    await logs.end(id)
-  })()
-
-  const seen: string[] = []
-  let last = '0'
-  for (let hasEnded = false; !hasEnded; ) {
-    const stream: Reader = await openStream(t, `${path}?follow=true`, { 'last-event-id': last })
-    for (let count = 0; count < 170 && !hasEnded; count++) {
-      const event = await stream.next()
-      hasEnded = event?.event === 'end'
-      if (event?.event !== 'log') continue
-      seen.push(JSON.parse(event.data).line)
-      last = event.id!
-    }
-    stream.close()
-  }
-  await writing
-
-  assert.deepEqual(seen, lines)
-})
-
 test('each of many followers gets the complete log', async (t) => {
   const { write, logs, id, path } = await startDeploy(t)
   const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(t, `${path}?follow=true`)))
@@ -169,22 +140,4 @@ test('a followed stream closes without end when the server stops', async (t) => 
   await server.stop(1000)
 
   assert.deepEqual(await stream.rest(), [])
-})
-
-test('an unknown log is a JSON 404, not a stream', async (t) => {
-  const api = await startApi(t)
-
-  for (const path of ['/api/v1/deploys/dep-x/logs', '/api/v1/services/x/logs']) {
-    const { status, body } = await api.call('GET', path)
-    assert.deepEqual([status, body.code], [404, 'not_found'])
-  }
-})
-
-test('a token in the query opens a stream, because EventSource cannot set headers', async (t) => {
-  const { id, url } = await startDeploy(t)
-
-  const response = await fetch(`${url}/api/v1/deploys/${id}/logs?access_token=${token}`)
-
-  assert.equal(response.status, 200)
-  await response.body?.cancel()
 })

@@ -153,20 +153,3 @@ test('datastores have their state and last successful backup, certificates their
     'berth_certificate_expiry_timestamp_seconds{host="a.test"}': Date.parse('2026-01-01') / 1000,
   })
 })
-
-test('metrics are available without an edge', async (t) => {
-  const { call } = await startApi(t, { traffic: null })
-
-  const samples = parseMetrics((await call('GET', '/metrics')).text)
-
-  assert.equal(samples['berth_services{state="live"}'], 0)
-})
-
-test('metrics need a token or a session, or a token in the query', async (t) => {
-  const { call, url } = await startApi(t)
-
-  const refused = await call('GET', '/metrics', { token: null })
-  const byQuery = await fetch(`${url}/metrics?access_token=bth_test`)
-
-  assert.deepEqual([refused.status, refused.body.code, byQuery.status], [401, 'unauthorized', 200])
-})

@@ -153,16 +153,6 @@ test('a parked certificate is retried from its state', async (t) => {
   )
 })
 
-test('an unknown certificate is 404', async (t) => {
-  const { create, refused } = await start(t)
-  const { id } = await create({ name: 'web' })
-
-  for (const other of [id, `crt-${'0'.repeat(26)}`, 'shop.example.com']) {
-    assert.deepEqual(await refused('POST', `/certificates/${other}/retry`), [404, 'not_found'], other)
-    assert.deepEqual(await refused('GET', `/certificates/${other}/history`), [404, 'not_found'], other)
-  }
-})
-
 test('the authority is shown with its wildcard', async (t) => {
   const api = await start(t)
   const authority = {

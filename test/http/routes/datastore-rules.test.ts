@@ -10,53 +10,22 @@ const redis = { kind: 'redis', name: 'cache' }
 
 const bad: Record<string, [body: unknown, ...fields: string[]]> = {
   'no body': [undefined, 'kind', 'name'],
-  'no kind': [{ name: 'shop-db' }, 'kind'],
-  'no name': [{ kind: 'redis' }, 'name'],
-  'a kind of another product': [{ ...postgres, kind: 'mysql' }, 'kind'],
-  'a kind by another name': [{ ...postgres, kind: 'postgresql' }, 'kind'],
-  'an unknown key': [{ ...postgres, size: 1 }, 'size'],
-  'a status': [{ ...postgres, status: 'available' }, 'status'],
   'a password of one’s own': [{ ...postgres, password: 'canary' }, 'password'],
-  'an empty name': [{ ...postgres, name: '' }, 'name'],
   'a name with capitals': [{ ...postgres, name: 'Shop' }, 'name'],
-  'a name that begins with a digit': [{ ...postgres, name: '1db' }, 'name'],
-  'a name that ends with a dash': [{ ...postgres, name: 'db-' }, 'name'],
-  'a name with _': [{ ...postgres, name: 'shop_db' }, 'name'],
-  'a name of 41 characters': [{ ...postgres, name: 'a'.repeat(41) }, 'name'],
-  'a name that is a number': [{ ...postgres, name: 5 }, 'name'],
   'a name that looks like an id': [{ ...postgres, name: `dst-${'0'.repeat(26)}` }, 'name'],
   'the name localhost': [{ ...postgres, name: 'localhost' }, 'name'],
-  'the name of the product': [{ ...postgres, name: 'berth' }, 'name'],
-  'the name new': [{ ...postgres, name: 'new' }, 'name'],
   'a version that is a word': [{ ...postgres, version: 'latest' }, 'version'],
-  'a version with a suffix': [{ ...postgres, version: '17-alpine' }, 'version'],
   'a version that ends with a dot': [{ ...postgres, version: '17.' }, 'version'],
-  'a version of 17 characters': [{ ...postgres, version: '1'.repeat(17) }, 'version'],
-  'an empty version': [{ ...postgres, version: '' }, 'version'],
-  'a version that is a number': [{ ...postgres, version: 17 }, 'version'],
-  'an empty database': [{ ...postgres, database: '' }, 'database'],
   'a database with a dash': [{ ...postgres, database: 'shop-db' }, 'database'],
-  'a database that begins with a digit': [{ ...postgres, database: '1db' }, 'database'],
   'a database of 64 characters': [{ ...postgres, database: 'a'.repeat(64) }, 'database'],
   'a template of Postgres as database': [{ ...postgres, database: 'template1' }, 'database'],
-  'a database that is more than a name': [{ ...postgres, database: 'a"; drop' }, 'database'],
-  'a user with a dash': [{ ...postgres, username: 'a-b' }, 'username'],
-  'a user of 64 characters': [{ ...postgres, username: 'a'.repeat(64) }, 'username'],
   'a user of the system’s': [{ ...postgres, username: 'pg_monitor' }, 'username'],
   'everybody as user': [{ ...postgres, username: 'Public' }, 'username'],
   'a missing user': [{ ...postgres, username: 'none' }, 'username'],
-  'a database of Redis': [{ ...redis, database: 'cache' }, 'database'],
   'a user of Redis': [{ ...redis, username: 'ada' }, 'username'],
   'both of Redis': [{ ...redis, database: 'cache', username: 'ada' }, 'database', 'username'],
   'memory below 16': [{ ...redis, memory_limit_mb: 15 }, 'memory_limit_mb'],
-  'memory above 1 TiB': [{ ...redis, memory_limit_mb: 1_048_577 }, 'memory_limit_mb'],
-  'memory below nothing': [{ ...redis, memory_limit_mb: -16 }, 'memory_limit_mb'],
-  'half a MiB': [{ ...redis, memory_limit_mb: 64.5 }, 'memory_limit_mb'],
-  'memory in words': [{ ...redis, memory_limit_mb: '64' }, 'memory_limit_mb'],
   'too little of a CPU': [{ ...redis, cpu_limit: 0.009 }, 'cpu_limit'],
-  'too many CPUs': [{ ...redis, cpu_limit: 512.01 }, 'cpu_limit'],
-  'CPUs below nothing': [{ ...redis, cpu_limit: -1 }, 'cpu_limit'],
-  'CPUs in words': [{ ...redis, cpu_limit: '1' }, 'cpu_limit'],
   'a good limit beside a bad one': [{ ...redis, memory_limit_mb: 64, cpu_limit: 1000 }, 'cpu_limit'],
 }
 
@@ -180,23 +149,4 @@ test('a name in use is reported as such, even if its own volume exists', async (
     throw new Failure('conflict', 'the volume exists already')
   }
   assert.deepEqual(await refused('POST', '/datastores', postgres), [409, 'name_taken'])
-})
-
-test('a route rejects unknown query parameters and bodies', async (t) => {
-  const { make, refused } = await startDatastores(t)
-  await make(postgres)
-  const path = '/datastores/shop-db'
-
-  assert.deepEqual((await refused('GET', '/datastores?kind=redis')).slice(0, 2), [400, 'invalid_request'])
-  assert.deepEqual((await refused('GET', `${path}?show=all`)).slice(0, 2), [400, 'invalid_request'])
-  assert.deepEqual((await refused('DELETE', `${path}?force=maybe`)).slice(0, 3), [
-    400,
-    'invalid_request',
-    'force invalid',
-  ])
-  assert.deepEqual((await refused('DELETE', `${path}?forced=true`)).slice(0, 2), [400, 'invalid_request'])
-  assert.deepEqual((await refused('POST', `${path}/restart`, { now: true })).slice(0, 2), [
-    400,
-    'invalid_request',
-  ])
 })

@@ -119,22 +119,6 @@ test('an id and a name work on every route', async (t) => {
   }
 })
 
-test('unknown datastores are 404 on every route, including the name of a service', async (t) => {
-  const { create, refused } = await startDatastores(t)
-  const { id } = await create({ name: 'web' })
-
-  for (const key of ['nobody', 'web', id, `dst-${'0'.repeat(26)}`]) {
-    const responses = await Promise.all([
-      refused('GET', `/datastores/${key}`),
-      refused('PATCH', `/datastores/${key}`, {}),
-      refused('DELETE', `/datastores/${key}?force=true`),
-      refused('POST', `/datastores/${key}/restart`),
-      refused('GET', `/datastores/${key}/history`),
-    ])
-    assert.deepEqual(responses, Array(5).fill([404, 'not_found']), key)
-  }
-})
-
 test('the list is ordered by name, with failed datastores and those being deleted', async (t) => {
   const { call, make } = await startDatastores(t, {
     obtainImage: (input, signal) => (input.version === '99' ? noImage(input, signal) : succeeds()),

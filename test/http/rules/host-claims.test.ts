@@ -108,16 +108,6 @@ test('of fifty concurrent claims to one domain, by any route, one succeeds', asy
   assert.equal(owners.length, 1)
 })
 
-test('twenty domains added concurrently to one service are all stored', async (t) => {
-  const { create, add, get } = await start(t)
-  await create({ name: 'shop' })
-  const wanted = Array.from({ length: 20 }, (_, index) => `d${index}.example.com`)
-
-  await Promise.all(wanted.map((domain) => add('shop', domain)))
-
-  assert.deepEqual((await get('shop')).custom_domains.sort(), wanted.sort())
-})
-
 test('a removed domain is free immediately, after PATCH or DELETE', async (t) => {
   const { create, call, add } = await start(t)
   const [one, two] = ['one.example.com', 'two.example.com']

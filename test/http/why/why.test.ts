@@ -83,10 +83,3 @@ test('records of every kind and state have an explanation', async (t) => {
     if (!isMissing) assert.equal(body.status, record.status)
   }
 })
-
-test('a missing record is not found', async (t) => {
-  const { call } = await startChecked(t)
-  for (const path of ['deploys/dep-1', 'jobs/job-1', 'backups/bak-1', 'restores/rst-1', 'datastores/db']) {
-    assert.equal((await call('GET', `/${path}/why`)).status, 404, path)
-  }
-})

@@ -18,6 +18,8 @@ export interface Operation {
   parameters: readonly Parameter[]
   /** Null if it takes no body. */
   body: { type: string; schema: Schema } | null
+  /** Of its JSON body. */
+  example: unknown
   isPublic: boolean
   /** Whether it refuses tokens. */
   isForSession: boolean
@@ -27,7 +29,7 @@ export interface Operation {
 
 interface Described {
   parameters?: Parameter[]
-  requestBody?: { content: Record<string, { schema?: Schema }> }
+  requestBody?: { content: Record<string, { schema?: Schema; example?: unknown }> }
   security: unknown[]
   responses: Record<string, Response>
 }
@@ -48,6 +50,7 @@ function toOperation(method: string, path: string, described: Described): Operat
     path,
     parameters: described.parameters ?? [],
     body: body ? { type: body[0], schema: body[1].schema ?? {} } : null,
+    example: body?.[1].example,
     isPublic: described.security.length === 0,
     isForSession: needsSession(method, path),
     streams: contents.includes('text/event-stream'),
