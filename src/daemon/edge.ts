@@ -8,11 +8,10 @@ import { hasIpv6, loadOrCreateSecret, openEdgeFiles, ownHostOf } from '../edge/f
 import type { BaseFrame } from '../edge/frame.ts'
 import { workerUser } from '../edge/host-process.ts'
 import { limitsFor } from '../edge/limits.ts'
-import { type Edge, HaproxyEdge } from '../effects/edge/haproxy-edge.ts'
+import type { EdgeParts } from '../effects/edge/edge.ts'
+import { type Edge, HaproxyEdge, noEdge } from '../effects/edge/haproxy-edge.ts'
 import { socketOwner } from '../effects/edge/launcher.ts'
-import { noEdge } from '../effects/edge/no-edge.ts'
 import type { EdgePorts } from '../effects/edge/ports.ts'
-import type { EdgeParts } from '../effects/edge/reconciler.ts'
 import type { AccessLog } from '../effects/logs/access-log.ts'
 
 export interface OpenedEdge {

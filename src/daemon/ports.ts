@@ -4,12 +4,18 @@ import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
+import { openBuildCache } from '../docker/build/build-cache.ts'
+import { createClassic } from '../docker/build/build-classic.ts'
+import { createFallback } from '../docker/build/build-fallback.ts'
+import { type BuildGuard, openBuildGuard } from '../docker/build/build-guard.ts'
+import { BuilderWatch } from '../docker/build/builder-watch.ts'
 import { openDatastores } from '../docker/containers/datastores.ts'
 import { sampleInstances } from '../docker/containers/instance-usage.ts'
 import { type Instances, openInstances } from '../docker/containers/instances.ts'
 import { openOneShotContainers } from '../docker/containers/one-shot-containers.ts'
-import { openEngine } from '../docker/engine/client.ts'
+import { type Engine, openEngine } from '../docker/engine/client.ts'
 import { watchEvents } from '../docker/engine/events.ts'
+import type { Owner } from '../docker/engine/names.ts'
 import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/subnet.ts'
 import type { Publication } from '../domain/domains.ts'
@@ -34,7 +40,6 @@ import type { Failure } from '../errors.ts'
 import { openFirewall } from '../firewall/firewall.ts'
 import type { Logger } from '../logger.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
-import { openBuilder } from './builder.ts'
 import { openEdge } from './edge.ts'
 import { reconcile } from './reconcile.ts'
 
@@ -187,4 +192,51 @@ function logNetwork({ name, subnet }: Network, wanted: string, logger: Logger): 
   if (subnet === formatSubnet(parseSubnet(wanted)!)) return
   const reason = `--subnet is ${wanted}: the subnet was in use, or the network already existed`
   logger.info({ network: name, subnet, reason }, 'the network has another subnet')
+}
+
+function openBuilder(
+  config: Config,
+  { engine, owner, logger }: Pick<EnginePorts, 'engine' | 'owner'> & Pick<SharedPorts, 'logger'>,
+) {
+  const buildGuard = openGuard(config, owner, logger)
+  const cache = openCache(config, engine, logger)
+  const builderWatch = openBuilderWatch(engine, logger)
+  const options = { owner, guard: buildGuard, cache }
+  const builder =
+    config.builder === 'buildkit'
+      ? createFallback(engine, { ...options, watch: builderWatch })
+      : createClassic(engine, options)
+  const close = () => {
+    builderWatch.close()
+    cache.close()
+    buildGuard.close()
+  }
+  return { parts: { builder, builderWatch, buildGuard }, close }
+}
+
+function openBuilderWatch(engine: Engine, logger: Logger) {
+  return new BuilderWatch(engine, {
+    onHang: (since) => logger.error({ since }, "Docker's BuildKit hangs; using the classic builder"),
+    onWorks: (since) => logger.info({ since }, "Docker's BuildKit works again"),
+  })
+}
+
+function openCache(config: Config, engine: Engine, logger: Logger) {
+  return openBuildCache(engine, {
+    sizeMb: config['build-cache-size'] || null,
+    onPruned: (bytes) => bytes > 0 && logger.info({ bytes }, 'the build cache was pruned'),
+    onProblem: (reason) => logger.warn({ reason }, 'the build cache cannot be pruned'),
+  })
+}
+
+function openGuard(config: Config, owner: Owner, logger: Logger): BuildGuard {
+  const guard = openBuildGuard(config.docker, owner, {
+    memoryMb: config['build-memory-limit'] || null,
+    cpus: config['build-cpu-limit'] || null,
+    pids: config['build-pids-limit'] || null,
+  })
+  const { limits, notEnforcedReason: reason } = guard
+  if (reason === null) logger.info({ ...limits }, 'builds are limited')
+  else logger.warn({ ...limits, reason }, 'the limits of builds are not in force')
+  return guard
 }

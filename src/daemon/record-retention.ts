@@ -2,9 +2,10 @@
 // hour request ids, sessions, tokens, old deploys and others.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
+import type { ServiceRow } from '../../storage/services.ts'
 import { removeExpiredCredentials } from '../account/ports.ts'
-import type { Owner } from '../docker/engine/names.ts'
-import { forgetOldDeploys } from '../effects/deploy/end/forgetting.ts'
+import { imageName, type Owner } from '../docker/engine/names.ts'
+import { imagesInUse, unfinishedActors } from '../effects/engine/images-in-use.ts'
 import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
@@ -61,4 +62,38 @@ function repeat(intervalMs: number, logger: Logger, work: () => Promise<void>) {
       return round
     },
   }
+}
+
+/** Per service. */
+export const maxRetainedDeploys = 200
+
+/**
+ * Keeps the newest ones of each service, and those that are still referred to. Logs go with their deploys.
+ */
+export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {
+  for (const service of storage.services.list()) {
+    const isRetained = (id: string) => isReferenced(storage, owner, service, id)
+    for (const id of await storage.actors.removeOlder('deploy', service.id, maxRetainedDeploys, isRetained)) {
+      await storage.releases.remove(id)
+      await storage.logs.remove(id)
+    }
+  }
+}
+
+function isReferenced(storage: Storage, owner: Owner, service: ServiceRow, id: string): boolean {
+  const { archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id } = service
+  if ([archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id].includes(id))
+    return true
+  const { deploys, runs } = unfinishedActors(storage.actors, { serviceId: service.id })
+  const referred = [
+    ...deploys.map((record) => record?.source?.deploy_id),
+    ...runs.map((record) => record?.deploy_id),
+  ]
+  if (referred.includes(id)) return true
+  const needOf = imagesInUse({ owner, storage }, { serviceId: service.id })
+  const name = imageName(owner, service.name, id)
+  const need = needOf({ name, service: service.name, deployId: id, isTree: false })
+  if (need !== 'version') return need === 'in-use'
+  // The release goes with the image. A damaged record cannot be rolled back to.
+  return storage.actors.record(id)?.image === name && storage.releases.has(id)
 }

@@ -1,5 +1,5 @@
 // Creates actors whose transitions are committed before their effects run. The only caller of createActor.
-import { type AnyStateMachine, createActor } from 'xstate'
+import { type AnyActor, type AnyStateMachine, createActor } from 'xstate'
 import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
@@ -7,7 +7,6 @@ import { makeDurable } from './durable.ts'
 import type { ForeignReads } from './foreign-reads.ts'
 import type { SupervisorOptions } from './options.ts'
 import type { Receipts } from './receipts.ts'
-import type { RunningActor } from './running-actor.ts'
 import { fillSlots, type SlotOptions, toError } from './slots.ts'
 import { assertRestored, currentSnapshot } from './snapshot-check.ts'
 import { type PlannedTransition, type Step, toTransition } from './transition.ts'
@@ -120,4 +119,14 @@ export class ActorFactory {
       }
     })
   }
+}
+
+export interface RunningActor {
+  actor: AnyActor
+  row: ActorRow
+  /** The chain of the actor's commits. After a failed one, later ones and their effects are dropped. */
+  tail: Promise<void>
+  broken: boolean
+  /** Settles when the actor runs again, or is parked. */
+  restarting: Promise<void> | null
 }

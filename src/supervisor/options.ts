@@ -1,5 +1,5 @@
 // Options and results of the supervisor.
-import type { Kind } from '../../machines/index.ts'
+import type { Kind, RecordTypes } from '../../machines/index.ts'
 import type { ActorRow, By, RecordOf } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store/store.ts'
@@ -34,4 +34,9 @@ export interface DiscardOptions {
 export interface Spawned<Kind extends string = string> {
   record: RecordOf<Kind>
   duplicate: boolean
+}
+
+/** The record type of each kind for storage, which does not import machines/. */
+declare module '../../storage/actors/actor-row.ts' {
+  interface KindRecords extends RecordTypes {}
 }

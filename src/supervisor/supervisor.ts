@@ -1,66 +1,52 @@
-// Owns every actor: spawns, sends, restores, stops. Calls resolve after the commit.
-import type { AnyEventObject } from 'xstate'
+// Owns every actor: spawns, sends, restores, parks, recovers, stops. Calls resolve after the commit.
+import type { AnyEventObject, AnyMachineSnapshot } from 'xstate'
 import type { KindName } from '../../machines/index.ts'
-import type { ActorRecord, By, RecordOf } from '../../storage/actors/actors.ts'
-import { Failure, messageOf } from '../errors.ts'
+import type { ActorRecord, By, ParkCode, ParkedActor, RecordOf } from '../../storage/actors/actors.ts'
+import { sleep } from '../async/sleep.ts'
+import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { OwnEnd } from '../own-end.ts'
-import { ActorFactory } from './actor-factory.ts'
+import { ActorFactory, type RunningActor } from './actor-factory.ts'
 import { createFences } from './fences.ts'
 import { createForeignReads, type ForeignReads } from './foreign-reads.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
-import { createParking, type Park } from './parking.ts'
 import { createReceipts, type Receipt } from './receipts.ts'
-import { Recovery } from './recovery.ts'
-import { createRestartFromDisk } from './restarting.ts'
 import { createRestartPolicy } from './restarts.ts'
-import type { RunningActor } from './running-actor.ts'
 import { parkCodeFor } from './snapshot-check.ts'
+import { pathOf } from './transition.ts'
 
 export class Supervisor {
+  readonly #options: SupervisorOptions
   readonly #storage: SupervisorOptions['storage']
+  readonly #isoNow: () => string
+  readonly #restarts: ReturnType<typeof createRestartPolicy>
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
   readonly #foreignReads: ForeignReads
   readonly #factory: ActorFactory
-  readonly #park: Park
-  readonly #restartFromDisk: ReturnType<typeof createRestartFromDisk>
-  readonly #recovery: Recovery
   readonly #running = new Map<string, RunningActor>()
   readonly #spawning = new Map<string, Promise<Spawned>>()
   readonly #recovering = new Map<string, Promise<ActorRecord>>()
   readonly #halt = new AbortController()
   #isRestoring = false
 
-  constructor({ storage, catalogue, logger, now = Date.now, onParked, assertCanResume }: SupervisorOptions) {
+  constructor(options: SupervisorOptions) {
+    const { storage, catalogue, logger, now = Date.now } = options
+    this.#options = options
     this.#storage = storage
-    const restarts = createRestartPolicy(now)
-    const isoNow = () => new Date(now()).toISOString()
+    this.#isoNow = () => new Date(now()).toISOString()
+    this.#restarts = createRestartPolicy(now)
     const halt = this.#halt.signal
-    const shared = { storage, logger, halt }
     this.#foreignReads = createForeignReads({ storage, now, halt })
-    const forget = (id: string) => void this.#running.delete(id)
-    const revive = (id: string) => this.#revive(id)
-    this.#park = createParking({ ...shared, now, onParked, delayMs: restarts.delayMs, forget })
-    this.#restartFromDisk = createRestartFromDisk({ ...shared, restarts, park: this.#park, revive })
     this.#factory = new ActorFactory({
       storage,
       catalogue,
       logger,
-      isoNow,
+      isoNow: this.#isoNow,
       receipts: this.#receipts,
-      onFinal: forget,
+      onFinal: (id) => void this.#running.delete(id),
       foreignReads: this.#foreignReads,
       slots: { fences: this.#fences, now, halt, isRestoring: () => this.#isRestoring },
       onFailure: (running, error) => this.#restart(running, error),
-    })
-    this.#recovery = new Recovery({
-      storage,
-      catalogue,
-      assertCanResume,
-      isoNow,
-      restore: (id) => this.#factory.restore(storage.actors.get(id)!),
-      start: (running) => this.#start(running),
-      recreate: (kind, id, input, options) => this.#create(kind, id, input, options, true),
     })
   }
 
@@ -80,7 +66,7 @@ export class Supervisor {
     const pending = this.#spawning.get(id)
     if (pending) return { ...((await pending) as Spawned<Kind>), duplicate: true }
     const found = this.#storage.actors.record(id)
-      ? this.#recovery.find(kind, id, input, options)
+      ? this.#recover(kind, id, input, options)
       : this.#create(kind, id, input, options)
     this.#spawning.set(id, found)
     return found.finally(() => this.#spawning.delete(id)) as Promise<Spawned<Kind>>
@@ -94,12 +80,21 @@ export class Supervisor {
 
   /** Resumes a parked actor. Throws `not_parked`, `not_recoverable`, `conflict`. */
   retry(id: string, options: EventOptions = {}): Promise<ActorRecord> {
-    return this.#exclusive(id, () => this.#recovery.retry(id, options))
+    return this.#exclusive(id, () => {
+      this.#requireParked(id)
+      return this.#resume(id, options)
+    })
   }
 
   /** Ends a parked actor; its Docker objects stay. Throws `not_parked`. */
-  discard(id: string, options: DiscardOptions = {}): Promise<ActorRecord> {
-    return this.#exclusive(id, () => this.#recovery.discard(id, options))
+  discard(id: string, { also }: DiscardOptions = {}): Promise<ActorRecord> {
+    return this.#exclusive(id, async () => {
+      const { kind } = this.#requireParked(id)
+      const { status = 'failed', service = null } = this.#options.catalogue[kind]?.discarded ?? {}
+      const change = { status, service, at: this.#isoNow(), ...(also ? { also } : {}) }
+      await this.#storage.actors.discard(id, change)
+      return this.#storage.actors.record(id)!
+    })
   }
 
   /** Waits for an actor that is being created. `applied` is false when the chart ignores the event now. */
@@ -198,6 +193,96 @@ export class Supervisor {
     const isCurrent = this.#running.get(running.row.id) === running
     if (this.#halt.signal.aborted || running.restarting || !isCurrent) return
     running.broken = true
-    running.restarting = this.#restartFromDisk(running, error)
+    running.restarting = this.#restartFromDisk(running, error).catch((failure) =>
+      this.#park(running.row.id, messageOf(failure), parkCodeFor(failure)),
+    )
+  }
+
+  /** Settles when the actor runs again, or is parked because it fails too often. */
+  async #restartFromDisk(running: RunningActor, error: unknown): Promise<void> {
+    const { id } = running.row
+    const restarts = this.#restarts
+    // A store that cannot write is not the actor's fault: it retries with backoff and is never parked.
+    const isStoreFailure = codeOf(error) === 'commit_failed'
+    const count = isStoreFailure ? restarts.next(`store of ${id}`) : restarts.next(id, running.row.restarts)
+    this.#options.logger.error({ err: error, actor: id, restarts: count }, 'restarting an actor from disk')
+    await null // The caller may be inside a transition: the actor stops after it.
+    running.actor.stop()
+    await running.tail
+    if (!isStoreFailure && restarts.isTooMany(count))
+      return this.#park(id, messageOf(error), 'failed_repeatedly')
+    await sleep(restarts.delayMs(count), this.#halt.signal).catch(() => undefined)
+    if (this.#halt.signal.aborted) return
+    if (!isStoreFailure) await this.#storage.actors.countRestart(id, count).catch(() => undefined)
+    this.#revive(id)
+  }
+
+  /**
+   * The actor stops, its record shows `failed`, and its Docker objects stay until an operator decides.
+   * Retries while the store cannot write, until the supervisor stops.
+   */
+  async #park(id: string, reason: string, code: ParkCode): Promise<void> {
+    const { logger, onParked } = this.#options
+    logger.error({ actor: id, reason }, 'an actor is parked')
+    for (let tries = 1; !this.#halt.signal.aborted; tries++) {
+      try {
+        await this.#storage.actors.park(id, reason, this.#isoNow(), code)
+        this.#running.delete(id)
+        return await onParked?.(id, reason)
+      } catch (err) {
+        logger.error({ err, actor: id }, 'failed to mark an actor as parked')
+        await sleep(this.#restarts.delayMs(tries), this.#halt.signal).catch(() => undefined)
+      }
+    }
+  }
+
+  /** The existing actor with this id: a parked one is resumed, a discarded one recreated. */
+  async #recover(kind: string, id: string, input: object, options: SpawnOptions): Promise<Spawned> {
+    const { actors } = this.#storage
+    if (actors.parkedOf(id)) return { record: await this.#resume(id, options), duplicate: true }
+    const row = actors.get(id)
+    const isDiscarded = row?.final && row.parked !== null
+    if (isDiscarded) return this.#create(kind, id, input, options, true)
+    return { record: actors.record(id)!, duplicate: true }
+  }
+
+  /** Commits that the actor is active again, then starts it. */
+  async #resume(id: string, { eventId }: EventOptions): Promise<ActorRecord> {
+    const { running, record } = this.#restoreParked(id)
+    const snapshot = running.actor.getSnapshot() as AnyMachineSnapshot
+    this.#options.assertCanResume?.(running.row, snapshot)
+    const { toService } = this.#options.catalogue[running.row.kind]!
+    const service = toService?.(snapshot as never, snapshot as never) ?? null
+    const state = pathOf(snapshot.value)
+    await this.#storage.actors.unpark(id, {
+      record,
+      state,
+      service,
+      event: eventId ?? null,
+      at: this.#isoNow(),
+    })
+    running.row = { ...running.row, revision: running.row.revision + 1, parked: null, restarts: 0 }
+    this.#start(running)
+    return record
+  }
+
+  /** Throws `not_recoverable` when the stored state cannot be used. */
+  #restoreParked(id: string): { running: RunningActor; record: ActorRecord } {
+    try {
+      const running = this.#factory.restore(this.#storage.actors.get(id)!)
+      const { toRecord } = this.#options.catalogue[running.row.kind]!
+      return { running, record: toRecord(running.actor.getSnapshot() as never) as ActorRecord }
+    } catch (error) {
+      const hint = `berth discard ${id} ends it, and lists what it leaves behind`
+      throw new Failure('not_recoverable', `${id} cannot resume: ${messageOf(error)}`, hint)
+    }
+  }
+
+  #requireParked(id: string): ParkedActor {
+    const { actors } = this.#storage
+    const parked = actors.parkedOf(id)
+    if (parked) return parked
+    if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)
+    throw new Failure('not_found', `there is no actor '${id}'`)
   }
 }

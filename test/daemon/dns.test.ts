@@ -3,7 +3,7 @@ import { doesNotMatch, equal, match, throws } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createDnsProvider } from '../../src/daemon/dns.ts'
+import { createDnsProvider } from '../../src/daemon/certificates.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('Cloudflare is refused without the file of its token, and with an unusable one', (t) => {

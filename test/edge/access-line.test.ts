@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccessEvent } from '../../src/edge/access-events.ts'
-import { toAccessLine } from '../../src/effects/edge/access-line.ts'
+import { toAccessLine } from '../../src/effects/edge/haproxy-edge.ts'
 import type { ServiceRoute } from '../../src/effects/edge/service-routes.ts'
 
 const event: AccessEvent = {

@@ -4,12 +4,18 @@ import type { RunOptions } from '../../docker/containers/datastores.ts'
 import type { Limits } from '../../docker/containers/spec.ts'
 import { datastoreName } from '../../docker/engine/names.ts'
 import type { Command } from '../../docker/exec/exec.ts'
-import type { Credentials } from '../../domain/datastore-urls.ts'
+import {
+  type Credentials,
+  connectionString,
+  datastorePorts,
+  externalHost,
+} from '../../domain/datastore-urls.ts'
+import type { DatastoreProperty } from '../../domain/env-references.ts'
 import { Failure } from '../../errors.ts'
 import { count } from '../../quantities.ts'
 import type { DefaultLimits } from '../engine/ports.ts'
 import { type DatastoreEngine, kinds } from './kind.ts'
-import type { DatastorePorts } from './ports.ts'
+import type { DatastoreBind, DatastorePorts } from './ports.ts'
 
 export interface Datastore {
   record: DatastoreRecord
@@ -82,4 +88,31 @@ export async function runInDatastore(
 
 export function maskPassword(text: string, { password }: Credentials): string {
   return text.replaceAll(password, '***')
+}
+
+/**
+ * The value of `${{datastore.NAME.PROP}}` in the env of a service, which may be a secret; null if the
+ * datastore or the property does not exist.
+ */
+export function lookUpDatastore(
+  ports: Pick<DatastorePorts, 'owner' | 'storage'> & { settings: DatastoreBind },
+  name: string,
+  property: string,
+): string | null {
+  const id = ports.storage.datastores.idOf(name)
+  if (id === null || id === name) return null
+  const { record, credentials } = findDatastore(ports, id)
+  const { kind, status, host_port } = record
+  if (status === 'deleting') return null
+  const outside = { host: externalHost(ports.settings.datastoreBind), port: host_port ?? 0 }
+  const values: Record<DatastoreProperty, string | null> = {
+    connectionString: connectionString(kind, credentials, { host: name, port: datastorePorts[kind] }),
+    externalConnectionString: host_port === null ? null : connectionString(kind, credentials, outside),
+    host: name,
+    port: String(datastorePorts[kind]),
+    user: credentials.username,
+    password: credentials.password,
+    database: credentials.database,
+  }
+  return Object.hasOwn(values, property) ? values[property as DatastoreProperty] : null
 }

@@ -5,13 +5,11 @@ import { sleep } from '../../async/sleep.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
 import { obtainImage } from './image.ts'
-import { applyLimits } from './limits.ts'
-import { awaitAnswer } from './probe.ts'
 import { awaitBackupTime, startBackup } from './schedule.ts'
 import { startDatastore, stopDatastore } from './start.ts'
 import { reclaimDatastore, removeDatastore, saveDatastore, trashDatastore } from './trash.ts'
 import { checkUpgrade, copyData, switchVolume, type UpgradePorts, undoUpgrade } from './upgrade.ts'
-import { keepDatastore } from './upkeep.ts'
+import { applyLimits, awaitAnswer, keepDatastore } from './upkeep.ts'
 
 export function datastoreEffects(ports: UpgradePorts): Effects<typeof machine> {
   return {

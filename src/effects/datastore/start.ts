@@ -1,19 +1,20 @@
 // Starts a datastore: its volume, its address, its host port, and the container that uses them. A volume that
 // already exists holds other data. It is never reused and never removed.
+
+import { createServer } from 'node:net'
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { DatastoreSpec } from '../../docker/containers/datastores.ts'
 import { claimVolume, removeVolume } from '../../docker/containers/volumes.ts'
 import { datastoreKind, datastoreName, labels } from '../../docker/engine/names.ts'
 import { datastorePorts } from '../../domain/datastore-urls.ts'
-import { codeOf, messageOf } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { allocateAddress } from '../isolation/isolation.ts'
 import { type Datastore, findCappedLimit, findDatastore, limitsOf } from './access.ts'
-import { choosePort, maxPortAttempts, noPort } from './host-port.ts'
 import { imageOf, waitForEngineBriefly } from './image.ts'
-import type { DatastorePorts } from './ports.ts'
+import type { DatastorePorts, DatastoreSettings } from './ports.ts'
 
 type StartInput = DatastoreSlot & { isNew: boolean; isAfresh: boolean }
 
@@ -111,4 +112,55 @@ export function stopDatastore(ports: DatastorePorts) {
     await ports.instances.stop(findDatastore(ports, id).name, stopSeconds)
     return { at: isoNow() }
   }
+}
+
+type PortSettings = Pick<DatastoreSettings, 'datastoreBind' | 'datastorePorts'>
+
+const maxPortAttempts = 8
+
+/**
+ * A free port of the host, assigned to no datastore and not refused by Docker. Another process may still
+ * take it before the container does. Throws `port_taken` if none is left.
+ */
+export async function choosePort(
+  { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: PortSettings },
+  id: string,
+  refused: ReadonlySet<number>,
+): Promise<number> {
+  const others = datastores.list().filter((datastore) => datastore.id !== id && datastore.port !== null)
+  const taken = new Set([...refused, ...others.map(({ port }) => port!)])
+  const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, maxPortAttempts, taken)
+  const port = await datastores.movePort(id, candidates)
+  if (port === null) throw noPort(settings)
+  return port
+}
+
+function noPort({ datastoreBind, datastorePorts: { first, last } }: PortSettings): Failure {
+  const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
+  return new Failure('port_taken', `${range} of ${datastoreBind} is in use (--datastore-ports)`)
+}
+
+/** Up to `count` ports of the range that are free now, from a random position on. */
+export async function freePorts(
+  bind: string,
+  { first, last }: PortSettings['datastorePorts'],
+  count: number,
+  taken: ReadonlySet<number>,
+): Promise<number[]> {
+  const size = last - first + 1
+  const start = Math.floor(Math.random() * size)
+  const free: number[] = []
+  for (let step = 0; step < size && free.length < count; step++) {
+    const port = first + ((start + step) % size)
+    if (!taken.has(port) && (await isFree(bind, port))) free.push(port)
+  }
+  return free
+}
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)))
+  })
 }

@@ -1,16 +1,28 @@
-// Supervises a serving datastore: its container runs, it accepts connections and responds, and it has the
-// wanted limits. If Docker is unavailable but the datastore accepts connections, it is still serving.
+// Supervises a datastore: waits until it responds, then sees that its container runs, accepts connections and
+// has the wanted limits. One that accepts connections is serving, even while Docker is unavailable.
+import type { DatastoreLimits } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
+import { sleep } from '../../async/sleep.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
+import { explainExit } from '../../docker/containers/exit-explanation.ts'
 import type { InstanceState } from '../../docker/containers/instances.ts'
+import type { Limits } from '../../docker/containers/spec.ts'
 import { datastorePorts } from '../../domain/datastore-urls.ts'
-import { codeOf, messageOf } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { duration } from '../../quantities.ts'
+import { tryConnection } from '../connection.ts'
 import { isoNow } from '../iso-now.ts'
-import { tryConnection } from '../try-connection.ts'
-import { checkDatastore, type Datastore, findDatastore, limitsOf } from './access.ts'
-import { applyLimitsAgain } from './limits.ts'
+import {
+  checkDatastore,
+  type Datastore,
+  findCappedLimit,
+  findDatastore,
+  limitsOf,
+  maskPassword,
+} from './access.ts'
+import { waitForEngineBriefly } from './image.ts'
 import type { DatastorePorts } from './ports.ts'
-import { explainLoss } from './probe.ts'
 
 /** Events wake the loop; this interval catches missed events. */
 const roundIntervalMs = 3000
@@ -131,4 +143,133 @@ async function findConnectionFailure(
     signal.throwIfAborted()
     return codeOf(error) === 'docker_unavailable' ? null : messageOf(error)
   }
+}
+
+/** Includes the time to replay the log after a crash. */
+const startTimeoutMs = 10 * 60_000
+const firstPauseMs = 100
+const maxPauseMs = 1000
+const tailLines = 20
+
+/** Afterwards Docker itself restarts the datastore, also after a reboot and without the daemon. */
+export function awaitAnswer(ports: DatastorePorts) {
+  return async ({ id }: { id: string }, signal: AbortSignal) => {
+    const datastore = findDatastore(ports, id)
+    let reason = 'it has just started'
+    try {
+      await withTimeout(startTimeoutMs, signal, async (bound) => {
+        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
+          const state = await ports.instances.inspect(datastore.name)
+          if (state?.state !== 'running')
+            throw new Failure('datastore_failed', await explainLoss(ports, datastore, bound))
+          const refusal = await checkDatastore(ports, datastore, bound).catch((error: unknown) => {
+            // The container ended during the check. The next inspection shows how.
+            if (codeOf(error) !== 'docker_error') throw error
+            return messageOf(error)
+          })
+          if (refusal === null) return
+          reason = refusal
+          await sleep(pauseMs, bound)
+        }
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (codeOf(error) !== 'timeout') throw error
+      throw new Failure(
+        'datastore_failed',
+        `it does not respond within ${duration(startTimeoutMs)}: ${reason}`,
+      )
+    }
+    // The limits may have changed during the start.
+    await applyLimitsAgain(ports, datastore, signal)
+    await ports.instances.setRestart(datastore.name, 'unless-stopped')
+    return { at: isoNow() }
+  }
+}
+
+/** A message: the container no longer exists, or how it ended, with the last line of its output. */
+async function explainLoss(
+  ports: DatastorePorts,
+  datastore: Datastore,
+  signal: AbortSignal,
+): Promise<string> {
+  const state = await ports.instances.inspectExit(datastore.name, signal)
+  if (state === null) return 'its container no longer exists'
+  if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
+  if (state.state === 'running') return 'it does not respond'
+  const lastLine = await lastOutputLine(ports, datastore, state.startedAt)
+  return `it ${explainExit(state, { command: null })}${lastLine === null ? '' : `: ${lastLine}`}`
+}
+
+/** From the output since the last start: the newest line with a serious error, or else the last line. */
+async function lastOutputLine(
+  ports: DatastorePorts,
+  { name, credentials }: Datastore,
+  startedAt: string | null,
+) {
+  const output = await ports.instances.tail(name, tailLines, startedAt).catch(() => [])
+  const lines = output.map(({ line }) => line.trim()).filter((line) => line !== '')
+  const line = lines.findLast((line) => /fatal|panic|error|killed|no space/i.test(line)) ?? lines.at(-1)
+  return line === undefined ? null : maskPassword(line, credentials).slice(0, 300)
+}
+
+/**
+ * In place, without a restart. A datastore without a container gets them when it is created, a stopped one
+ * at its next start.
+ */
+export function applyLimits(ports: DatastorePorts) {
+  return async ({ id }: { id: string } & DatastoreLimits, signal: AbortSignal) => {
+    await waitForEngineBriefly(ports, signal)
+    return { at: isoNow(), notice: await setContainerLimits(ports, id, signal) }
+  }
+}
+
+/**
+ * Applies the wanted limits to the container. If they change during the call, the last call applies the
+ * newest ones. Resolves with what the host cannot grant. Throws `docker_error` with the reason of a refusal.
+ */
+export async function setContainerLimits(
+  ports: DatastorePorts,
+  id: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  for (;;) {
+    const datastore = findDatastore(ports, id)
+    const limits = limitsOf(ports, datastore.record)
+    await updateContainer(ports, datastore, limits, signal)
+    const isNewest = findDatastore(ports, id).record.limits.revision === datastore.record.limits.revision
+    if (isNewest) return findCappedLimit(limits, await ports.engine.info())
+  }
+}
+
+/** A refusal was reported to the client that set the limits. */
+async function applyLimitsAgain(
+  ports: DatastorePorts,
+  { record: { id, name } }: Datastore,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await setContainerLimits(ports, id, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'docker_error') throw error
+    ports.logger.warn({ datastore: name, reason: messageOf(error) }, 'limits were rejected')
+  }
+}
+
+async function updateContainer(
+  ports: DatastorePorts,
+  { name, kind, credentials }: Datastore,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<void> {
+  const isThere = await ports.datastores.limit(name, limits)
+  const command = kind.limitCommand(credentials, limits.memoryLimitMb)
+  if (!command || !isThere || (await ports.instances.inspect(name))?.state !== 'running') return
+  const { exitCode, stdout, stderr } = await ports.datastores.run(name, command, { signal })
+  const output = maskPassword(`${stdout}${stderr}`.trim(), credentials)
+  // A server that is still starting either reads the new limit or gets it afterwards.
+  const hasStarted = !/LOADING|Connection refused/i.test(output)
+  if (!hasStarted || (exitCode === 0 && output === 'OK')) return
+  throw new Failure('docker_error', output || 'it does not respond')
 }

@@ -1,28 +1,33 @@
-// Moves what an instance has written to the VOLUME paths of its image into the trash before the instance is
-// removed. Instances that never served keep nothing.
-
+// What instances have written to the VOLUME paths of their images. It moves into the trash before an instance
+// is removed, unless the instance never served. There it takes at most a tenth of its disk, and as little as
+// necessary when a deploy finds the disk nearly full; the oldest go first.
+import { stat, statfs } from 'node:fs/promises'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { InspectedContainer } from '../../docker/containers/find-container.ts'
 import { findChangedVolumes, type ImageVolume } from '../../docker/containers/image-volumes.ts'
+import { findVolume } from '../../docker/containers/volumes.ts'
 import { labels } from '../../docker/engine/names.ts'
-import { count } from '../../quantities.ts'
+import { count, size } from '../../quantities.ts'
 import { byServer } from '../by.ts'
 import type { EnginePorts } from '../engine/ports.ts'
 import { isoNow } from '../iso-now.ts'
 import type { SharedPorts } from '../ports.ts'
+import { waitForCommit } from '../waiting.ts'
+import { checkFreeDisk, type FreeDiskSettings } from './disk.ts'
 
-export interface ImageVolumePorts extends SharedPorts, Pick<EnginePorts, 'engine' | 'owner'> {
-  settings: { trashDays: number }
-}
+type VolumePorts = SharedPorts & Pick<EnginePorts, 'engine' | 'owner'>
+type KeepPorts = VolumePorts & { settings: { trashDays: number } }
+type Removal = RecordOf<'disk-removal'>
 
 const dayMs = 24 * 60 * 60 * 1000
 /** Per service and path. */
 const maxKept = 3
+/** Of the disk. */
+const maxShare = 0.1
+const maxRemovalMs = 60_000
 
 /** Returns the names of the volumes that stay. */
-export async function keepImageVolumes(
-  ports: ImageVolumePorts,
-  container: InspectedContainer,
-): Promise<string[]> {
+export async function keepImageVolumes(ports: KeepPorts, container: InspectedContainer): Promise<string[]> {
   const marks = container.info.Config.Labels
   const deployId = marks[labels.id] ?? ''
   const service = { id: marks[labels.serviceId] ?? '', name: marks[labels.service] ?? '' }
@@ -41,23 +46,19 @@ export async function keepImageVolumes(
 }
 
 /** Whether its deploy still decides whether it goes live, or has decided that it does not. */
-function isCandidate(
-  { storage: { actors } }: ImageVolumePorts,
-  deployId: string,
-  serviceId: string,
-): boolean {
+function isCandidate({ storage: { actors } }: KeepPorts, deployId: string, serviceId: string): boolean {
   const isActive = [...actors.active('deploy', serviceId)].some(({ id }) => id === deployId)
   const status = actors.record(deployId)?.status ?? ''
   return isActive && actors.parkedOf(deployId) === null && ['running', 'failed', 'canceled'].includes(status)
 }
 
 async function moveToTrash(
-  ports: ImageVolumePorts,
+  ports: KeepPorts,
   service: { id: string; name: string },
   { volume, path }: ImageVolume,
 ): Promise<void> {
   const { storage, actors, settings, logger } = ports
-  const kept = imageVolumesInTrash(ports, service.id, path)
+  const kept = removals(ports, service.id).filter(({ mount_path }) => mount_path === path)
   if (kept.some(({ disk }) => disk === volume)) return
   const input = {
     id: storage.ids.newId('dsk'),
@@ -80,11 +81,84 @@ async function moveToTrash(
   }
 }
 
+/** Called when a volume has been measured. That one stays: its data would be lost at once. */
+export async function limitImageVolumes(
+  ports: VolumePorts,
+  measured: { id: string; sizeBytes: number | null },
+) {
+  const all = trashedVolumes(ports)
+  const disk = all.find(({ id }) => id === measured.id)?.disk
+  const directory = disk && (await directoryOf(ports, disk))
+  if (!directory) return
+  const { blocks, bsize } = await statfs(directory)
+  const limitBytes = blocks * bsize * maxShare
+  let totalBytes = measured.sizeBytes ?? 0
+  for (const record of all) {
+    if (record.id === measured.id) continue
+    totalBytes += record.size_bytes ?? 0
+    if (totalBytes > limitBytes) await purge(ports, record, `they take more than ${size(limitBytes)}`)
+  }
+}
+
+/** Like `checkFreeDisk`, after image volumes on the same disk have made room. */
+export async function makeRoom(
+  ports: VolumePorts & { settings: FreeDiskSettings },
+  signal: AbortSignal,
+): Promise<void> {
+  const hasRoom = () =>
+    checkFreeDisk(ports.settings).then(
+      () => true,
+      () => false,
+    )
+  const candidates = (await hasRoom()) ? [] : trashedVolumes(ports).reverse()
+  for (const record of candidates) {
+    const directory = await directoryOf(ports, record.disk)
+    if (!directory || (await deviceOf(directory)) !== (await deviceOf(ports.settings.dataDir))) continue
+    await purge(ports, record, 'the disk is nearly full')
+    await awaitRemoval(ports, record, signal)
+    if (await hasRoom()) break
+  }
+  await checkFreeDisk(ports.settings)
+}
+
+/** Not forever: a container of the user may use the volume. */
+async function awaitRemoval({ storage }: VolumePorts, { id, service_id }: Removal, signal: AbortSignal) {
+  const bound = AbortSignal.any([signal, AbortSignal.timeout(maxRemovalMs)])
+  const pending = ['measuring', 'trashed', 'removing']
+  const look = () => (pending.includes(storage.actors.record(id)?.status ?? '') ? null : true)
+  await waitForCommit(storage.changes, service_id, bound, look).catch(() => signal.throwIfAborted())
+}
+
 /** The newest first. */
-function imageVolumesInTrash({ storage: { actors } }: ImageVolumePorts, serviceId: string, path: string) {
+function trashedVolumes(ports: VolumePorts): Removal[] {
+  return removals(ports).filter(({ status }) => status === 'trashed' || status === 'measuring')
+}
+
+/** The unfinished ones of image volumes, by default of all services; the newest first. */
+function removals({ storage: { actors } }: VolumePorts, serviceId?: string): Removal[] {
   return [...actors.active('disk-removal', serviceId)]
     .map(({ id }) => actors.record<'disk-removal'>(id))
     .filter((record) => record !== null)
-    .filter(({ mount_path }) => mount_path === path)
+    .filter(({ mount_path }) => mount_path !== null)
     .sort((a, b) => (a.id < b.id ? 1 : -1))
+}
+
+async function purge({ actors, logger }: VolumePorts, record: Removal, reason: string): Promise<void> {
+  const { id, service_name: service, mount_path: path, size_bytes: bytes } = record
+  await actors.send(id, { type: 'purge', at: isoNow(), by: 'the server' })
+  const freed = bytes === null ? 'unknown' : size(bytes)
+  logger.warn({ service, path, trash: id, freed, reason }, 'the kept data of an instance is deleted')
+}
+
+/** Null if this host does not see the volume, or the engine does not respond. */
+async function directoryOf({ engine, owner }: VolumePorts, volume: string): Promise<string | null> {
+  const found = await findVolume(engine, owner, volume).catch(() => null)
+  return found && (await deviceOf(found.directory)) !== null ? found.directory : null
+}
+
+function deviceOf(directory: string): Promise<number | null> {
+  return stat(directory).then(
+    ({ dev }) => dev,
+    () => null,
+  )
 }

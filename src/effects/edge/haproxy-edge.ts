@@ -1,15 +1,21 @@
 // The edge as other effects use it: they commit the wanted state, and wait until it is applied. The edge may
 // be unavailable. Each caller that waits sets its own limit.
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import { type AccessMark, readAccess } from '../../edge/access-events.ts'
+import { type AccessEvent, type AccessMark, readAccess } from '../../edge/access-events.ts'
+import type { AccessFailure, AccessLine } from '../../edge/access-line.ts'
 import type { Driver } from '../../edge/driver.ts'
 import type { EdgeFiles } from '../../edge/files.ts'
-import { poolName, type Routes, slotName } from '../../edge/routes.ts'
+import { numberIn, poolName, type Routes, slotName } from '../../edge/routes.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import type { AccessLog } from '../logs/access-log.ts'
-import { toAccessLine } from './access-line.ts'
 import { findPortProblem, type PortProblem, type PublicPorts } from './public-ports.ts'
-import { type RouteParts, type RouteSources, ServiceRoutes, toRoutes } from './service-routes.ts'
+import {
+  type RouteParts,
+  type RouteSources,
+  type ServiceRoute,
+  ServiceRoutes,
+  toRoutes,
+} from './service-routes.ts'
 import { type Verification, verifyUpstream } from './verification.ts'
 
 /** The interface of the edge for deploys and certificates. */
@@ -33,7 +39,7 @@ export interface Edge {
   changeCertificates(signal: AbortSignal): Promise<void>
 }
 
-export interface RoundOutcome {
+interface RoundOutcome {
   routes: { services: number; hosts: number; ready: number }
   /** The reasons why HAProxy rejected certificates. */
   refusals: string[]
@@ -246,4 +252,63 @@ export class HaproxyEdge implements Edge, EdgeRounds {
 /** Rows of a deploy, from an index on. */
 export function isUpstreamOf(deployId: string, fromIndex = 0) {
   return (row: { deploy_id: string; index: number }) => row.deploy_id === deployId && row.index >= fromIndex
+}
+
+/** By HAProxy's letters about the end of a session. */
+const failures: Record<string, AccessFailure> = {
+  SC: 'no_connection',
+  sC: 'no_connection',
+  SH: 'no_response',
+  PH: 'invalid_response',
+  sH: 'response_timeout',
+}
+
+/** HAProxy's slots become instances of deploys. */
+export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: ServiceRoute): AccessLine {
+  const slot = numberIn(event.upstream)
+  const row = upstreams.find((one) => one.slot === slot)
+  const durationMs = Math.max(0, event.ms)
+  return {
+    at: new Date(event.at - durationMs).toISOString(),
+    id: event.id,
+    serviceId,
+    deployId: row?.deploy_id ?? null,
+    instance: row?.index ?? null,
+    client: event.client,
+    method: event.method,
+    host: event.host,
+    path: event.path,
+    protocol: event.protocol,
+    tls: event.tls,
+    // HAProxy's -1: the client disconnected before there was a response.
+    status: Math.max(0, event.status),
+    failure: failures[event.end] ?? null,
+    bytesIn: event.in,
+    bytesOut: event.out,
+    durationMs,
+    firstByteMs: Math.max(0, durationMs - Math.max(0, event.data)),
+    // HAProxy writes `-` for a missing value.
+    userAgent: event.agent === '-' ? null : event.agent,
+  }
+}
+
+/**
+ * With `--edge off` the operator's own reverse proxy serves all requests: nothing to apply or to wait for.
+ */
+export function noEdge(): Edge {
+  const nothing = async () => undefined
+  const refused = async () => {
+    throw new Failure('edge_off', 'there is no edge: --edge is off')
+  }
+  return {
+    isOff: true,
+    apply: nothing,
+    applyBestEffort: nothing,
+    openRequests: async () => 0,
+    verify: nothing,
+    findPortProblem: async () => null,
+    putChallenge: refused,
+    dropChallenge: () => undefined,
+    changeCertificates: nothing,
+  }
 }

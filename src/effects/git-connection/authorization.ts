@@ -1,27 +1,21 @@
-import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { GitConnectionInput } from '../../../machines/git-connection/git-connection-context.ts'
+import type { By, RecordOf } from '../../../storage/actors/actors.ts'
 import type { GitGrant } from '../../../storage/git-authorizations.ts'
+import type { GitApplication } from '../../../storage/git-connections.ts'
 import { newSecret } from '../../account/secrets.ts'
 import { Failure, RejectedNow } from '../../errors.ts'
-import type { ProviderName } from '../../git-providers/base-url.ts'
+import { type ProviderName, parseBaseUrl, providerTitles } from '../../git-providers/base-url.ts'
 import {
   findInstallation,
   installationUrl,
   readInstallation,
   registrationForm,
 } from '../../git-providers/github-app.ts'
-import { authorizationUrl } from '../../git-providers/oauth.ts'
+import { authorizationUrl, oauthEndpoints } from '../../git-providers/oauth.ts'
 import { ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
-import {
-  type AuthorizationRequest,
-  applicationOf,
-  applicationRequired,
-  begin,
-  invalid,
-} from './authorization-request.ts'
-import { findConnection, instanceOf, listConnections } from './instance.ts'
+import { findConnection, instanceOf, listConnections, waitForEndOf } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { waitForEndOf } from './settled.ts'
 
 /** The parameters with which the provider sent the browser back. */
 export interface CallbackRequest {
@@ -34,7 +28,7 @@ export interface CallbackRequest {
 }
 
 /** What the browser does next; null if the account is connected. */
-export type Redirect =
+type Redirect =
   | { method: 'get'; url: string }
   | { method: 'post'; url: string; fields: Record<string, string> }
 
@@ -237,4 +231,83 @@ async function newState(
   const expiresAt = new Date(Date.now() + stateLifetimeMs).toISOString()
   await storage.gitAuthorizations.putState(state, { connectionId, redirectUri, expiresAt })
   return state
+}
+
+export interface AuthorizationRequest {
+  /** Null to resume a connection. */
+  provider: ProviderName | null
+  baseUrl: string | null
+  organization: string | null
+  clientId: string | null
+  clientSecret: string | null
+  connectionId: string | null
+  redirectUri: string
+  by: By
+}
+
+const organizationPattern = /^[a-z0-9](?:[a-z0-9-]{0,37}[a-z0-9])?$/i
+
+/** A pending connection of the same kind is continued, so that canceled attempts do not pile up. */
+async function begin(ports: GitConnectionPorts, request: AuthorizationRequest): Promise<Connection> {
+  const input = inputOf(ports, request)
+  const { storage } = ports
+  const isSame = (one: Connection) =>
+    one.status === 'pending' &&
+    one.phase !== 'installing' &&
+    one.provider === input.provider &&
+    one.base_url === input.baseUrl &&
+    one.auth === input.auth &&
+    one.organization === input.organization
+  const same = listConnections(storage).find(isSame)
+  if (same) return same
+  await ports.actors.spawn('git-connection', input.id, input, { by: request.by })
+  return findConnection(storage, input.id)
+}
+
+function inputOf({ storage }: GitConnectionPorts, request: AuthorizationRequest): GitConnectionInput {
+  const { provider, organization } = request
+  if (provider === null) throw invalid('provider', 'is required without connection_id')
+  if (organization !== null && !organizationPattern.test(organization)) {
+    throw invalid('organization', 'must be 1 to 39 letters, digits and inner dashes')
+  }
+  const baseUrl = parseBaseUrl(provider, request.baseUrl)
+  if (
+    provider !== 'github' &&
+    !applicationOf(request) &&
+    !storage.gitConnections.application(provider, baseUrl)
+  ) {
+    throw applicationRequired(provider)
+  }
+  return {
+    id: storage.ids.newId('git'),
+    provider,
+    baseUrl,
+    auth: provider === 'github' ? 'github_app' : 'oauth',
+    organization: provider === 'github' ? organization : null,
+    clientId: request.clientId ?? storage.gitConnections.application(provider, baseUrl)?.clientId ?? null,
+    account: null,
+    at: isoNow(),
+  }
+}
+
+function applicationRequired(provider: Exclude<ProviderName, 'github'>): Failure {
+  const title = providerTitles[provider]
+  const how = `register one there with the scopes ${oauthEndpoints(provider).scope} and this redirect URI`
+  return new Failure(
+    'git_application_required',
+    `this server has no OAuth application at ${title}`,
+    `${how}, then send its client ID and secret`,
+  )
+}
+
+function applicationOf({ clientId, clientSecret }: AuthorizationRequest): GitApplication | null {
+  if (clientId === null && clientSecret === null) return null
+  if (!clientId || !clientSecret) throw invalid('client_id', 'is required together with client_secret')
+  return { clientId, clientSecret }
+}
+
+function invalid(path: string, problem: string): Failure {
+  return new Failure('invalid_request', `${path}: ${problem}`, undefined, [
+    { path, code: 'invalid', message: problem },
+  ])
 }

@@ -13,12 +13,12 @@ import { providers } from '../../git-providers/providers.ts'
 import { toTokenFailure } from '../../git-providers/rejection.ts'
 import { isoNow } from '../iso-now.ts'
 import {
+  type AuthorizationRequest,
   type AuthorizationStep,
   authorize,
   type CallbackRequest,
   completeAuthorization,
 } from './authorization.ts'
-import type { AuthorizationRequest } from './authorization-request.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { accessRepository, findServed } from './repository-access.ts'

@@ -2,8 +2,15 @@
 import { posix } from 'node:path'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { messageOf } from '../../errors.ts'
+import type { AccessSubmodule, SubmoduleAccess } from '../../git/checkout.ts'
 import type { Credentials } from '../../git/credentials.ts'
-import { parseRepositoryUrl, type RepositoryUrl, sshParts } from '../../git/repository.ts'
+import {
+  isSameOrigin,
+  ownerOf,
+  parseRepositoryUrl,
+  type RepositoryUrl,
+  sshParts,
+} from '../../git/repository.ts'
 import { providers } from '../../git-providers/providers.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
@@ -40,7 +47,7 @@ export async function accessRepository(
 }
 
 /** The token of an app is for this repository only. Throws like `GitTokens.get`. */
-export async function readCredentials(
+async function readCredentials(
   { gitTokens }: { gitTokens: Pick<GitTokens, 'get'> },
   { id, provider }: Connection,
   { url }: RepositoryUrl,
@@ -93,4 +100,39 @@ function pathAt(baseUrl: string, repository: RepositoryUrl): string | null {
   if (ssh === null || ssh.user !== 'git' || ssh.port !== '') return null
   const { host, pathname } = new URL(baseUrl)
   return ssh.hostname === host && pathname === '/' ? ssh.path : null
+}
+
+interface SubmoduleRules extends Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'> {
+  /** Owners whose repositories may be read too, in lower case. */
+  addedOwners: readonly string[]
+  /** Called when the app gets no token for a submodule, which is then read without one. */
+  onProblem(text: string): void
+}
+
+/**
+ * Those for the service's repository are used for repositories of its owner and of owners that the service
+ * names, because everyone who may push can name any repository.
+ */
+export function openSubmoduleAccess(
+  ports: { gitTokens: Pick<GitTokens, 'get'> },
+  { repository, credentials, connection, addedOwners, onProblem }: SubmoduleRules,
+): AccessSubmodule {
+  const basePath = basePathOf(connection)
+  const allowed = [ownerOf(repository, basePath), ...addedOwners]
+  const none: SubmoduleAccess = { credentials: null, deniedOwner: null }
+  return async (submodule) => {
+    const owner = ownerOf(submodule, basePath)
+    if (credentials === null || owner === null || !isSameOrigin(submodule, repository)) return none
+    const isApp = connection?.auth === 'github_app'
+    // An app reads nothing of others.
+    if (isApp && owner !== connection.account?.toLowerCase()) return none
+    if (!allowed.includes(owner)) return { ...none, deniedOwner: owner }
+    if (!isApp) return { ...none, credentials }
+    try {
+      return { ...none, credentials: await readCredentials(ports, connection, submodule) }
+    } catch (error) {
+      onProblem(`${submodule.url} is read without a token: ${messageOf(error)}`)
+      return none
+    }
+  }
 }

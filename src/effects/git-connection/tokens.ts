@@ -9,8 +9,7 @@ import { type InvalidReason, invalidReasonOf } from '../../git-providers/rejecti
 import { ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
 import type { ActorPort } from '../ports.ts'
-import { findConnection, instanceOf } from './instance.ts'
-import { waitForEndOf } from './settled.ts'
+import { findConnection, instanceOf, waitForEndOf } from './instance.ts'
 
 interface TokenParts {
   storage: Storage

@@ -1,5 +1,7 @@
 // Events of instances, for the change feed and the log of their service. Docker's events only trigger
 // an inspection.
+
+import { constants } from 'node:os'
 import type { Storage } from '../../../storage/index.ts'
 import { sleep } from '../../async/sleep.ts'
 import { killedExitCode } from '../../docker/containers/exit-explanation.ts'
@@ -10,12 +12,10 @@ import type { ContainerEvent } from '../../docker/engine/events.ts'
 import { instanceKind } from '../../docker/engine/names.ts'
 import { messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
+import { duration } from '../../quantities.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { LogCollector } from '../logs/log-collector.ts'
 import { InstanceFeed } from './feed.ts'
-import { formatEvent, type InstanceEvent, removed, started } from './line.ts'
-import { createLineBudget } from './line-budget.ts'
-import { restartDelay } from './restart-delay.ts'
 
 interface Parts {
   instances: Instances
@@ -194,4 +194,115 @@ function omittedText(count: number): string {
   return count === 1
     ? '1 more start or exit of an instance is not shown'
     : `${count} more starts and exits of instances are not shown`
+}
+
+export interface InstanceEvent {
+  /** `stopped` instead of `exited` if Berth ended it. */
+  type: 'started' | 'exited' | 'stopped' | 'removed'
+  exit_code: number | null
+  /** The main process was killed at the memory limit. */
+  out_of_memory: boolean
+  /** Whether Docker or Berth restarts it. */
+  restarts: boolean
+  /** Docker's delay; null if it is unknown or Berth restarts the instance. */
+  restarts_in_ms: number | null
+}
+
+const noDetails = { exit_code: null, out_of_memory: false, restarts: false, restarts_in_ms: null }
+
+export const started: InstanceEvent = { type: 'started', ...noDetails }
+export const removed: InstanceEvent = { type: 'removed', ...noDetails }
+
+/** `instance 2 exited with code 137 (out of memory); it restarts in 2s` */
+export function formatEvent(index: number, event: InstanceEvent): string {
+  const subject = `instance ${index + 1}`
+  if (event.type === 'started') return `${subject} started`
+  if (event.type === 'removed') return `${subject} was removed from Docker`
+  const verb = event.type === 'stopped' ? 'was stopped, and exited' : 'exited'
+  return `${subject} ${verb} with code ${event.exit_code ?? 'unknown'}${exitText(event)}${restartText(event)}`
+}
+
+function exitText({ exit_code, out_of_memory }: InstanceEvent): string {
+  if (out_of_memory) return ' (out of memory)'
+  const signal = Object.entries(constants.signals).find(([, number]) => number === (exit_code ?? 0) - 128)
+  return signal ? ` (${signal[0]})` : ''
+}
+
+function restartText({ restarts, restarts_in_ms }: InstanceEvent): string {
+  if (!restarts) return ''
+  return restarts_in_ms === null ? '; it restarts' : `; it restarts in ${duration(restarts_in_ms)}`
+}
+// Limits the lines about instances in each service's log, because a crash loop must not displace the
+// instances' own output. Lines beyond the limit are counted, and the count is one line.
+
+const burst = 20
+const refillMs = 10_000
+
+interface LineBudget {
+  /** Writes the line now, or counts it. */
+  spend(serviceId: string, write: () => void): void
+  close(): void
+}
+
+interface Account {
+  tokens: number
+  at: number
+  omitted: number
+  timer: NodeJS.Timeout | null
+}
+
+/** `summarize` writes one line in place of `count` others. */
+export function createLineBudget(
+  summarize: (serviceId: string, count: number) => void,
+  now: () => number = Date.now,
+): LineBudget {
+  const accounts = new Map<string, Account>()
+
+  function refill(account: Account): void {
+    const gained = Math.floor((now() - account.at) / refillMs)
+    account.tokens = Math.min(burst, account.tokens + gained)
+    account.at += gained * refillMs
+  }
+
+  function flush(serviceId: string, account: Account): void {
+    account.timer = null
+    if (account.omitted > 0) summarize(serviceId, account.omitted)
+    account.omitted = 0
+    // A full account needs no entry.
+    refill(account)
+    if (account.tokens === burst) accounts.delete(serviceId)
+  }
+
+  return {
+    spend(serviceId, write) {
+      const account = accounts.get(serviceId) ?? { tokens: burst, at: now(), omitted: 0, timer: null }
+      accounts.set(serviceId, account)
+      refill(account)
+      account.timer ??= setTimeout(() => flush(serviceId, account), burst * refillMs).unref()
+      if (account.tokens > 0) {
+        account.tokens -= 1
+        write()
+      } else account.omitted += 1
+    },
+    close() {
+      for (const { timer } of accounts.values()) if (timer) clearTimeout(timer)
+      accounts.clear()
+    },
+  }
+}
+// How long Docker waits before it starts a crashed container again. Pure. Docker does not report the delay:
+// 100 ms, doubled for each run of less than ten seconds, at most a minute.
+
+const firstMs = 100
+const longestMs = 60_000
+const longRunMs = 10_000
+
+/**
+ * The delay after a run of this length. `formerMs` is the delay before that run: 0 when a command started it,
+ * null when it is not known. Null when that makes the delay unknown.
+ */
+export function restartDelay(formerMs: number | null, runMs: number | null): number | null {
+  if (runMs !== null && runMs >= longRunMs) return firstMs
+  if (formerMs === null) return null
+  return formerMs === 0 ? firstMs : Math.min(longestMs, formerMs * 2)
 }

@@ -2,14 +2,14 @@
 // that is live at that moment. The queue is derived from committed records only, so a restarted daemon
 // computes the same order.
 import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run/job-run.ts'
+import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { Storage } from '../../../storage/index.ts'
+import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
 import { requireRelease } from '../deploy/release.ts'
 import { isoNow } from '../iso-now.ts'
-import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
+import { type ActorLine, type ActorLog, type ActorLogPorts, openActorLog } from '../logs/actor-log.ts'
 import { waitForCommit, waitForEngine } from '../waiting.ts'
-import { cancelWithService } from './cancel-with-service.ts'
-import { linesBeforeCommand } from './log-once.ts'
-import { ownRuns } from './overlapping-runs.ts'
 import type { JobRunPorts } from './ports.ts'
 
 type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
@@ -69,4 +69,80 @@ function findLiveVersion(ports: JobRunPorts, { serviceId, command }: TurnInput) 
   }
   const { settings } = requireRelease(ports, deployId)
   return { deployId, image, command: command ?? settings.start_command }
+}
+
+type Actors = Pick<Storage['actors'], 'active' | 'record'>
+
+/**
+ * Runs of a service's own command that have not ended, oldest first; with `before`, only those older than
+ * that run. A canceled run counts until its container no longer exists, which can take ten seconds.
+ */
+export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {
+  for (const { id } of actors.active('job-run', serviceId)) {
+    if (before !== undefined && id >= before) return
+    const record = actors.record<'job-run'>(id)
+    if (record && record.overlap !== null && isUnfinished(record)) yield record
+  }
+}
+
+/** A run whose command has ended only waits for its cleanup. */
+function isUnfinished({ status }: JobRunRecord): boolean {
+  return status !== 'succeeded' && status !== 'failed'
+}
+
+/**
+ * Logs the line unless it is the last one, because effects are repeated after a restart. Resolves when it is
+ * on disk, so that a kill keeps it.
+ */
+export async function logOnce(
+  ports: ActorLogPorts,
+  id: string,
+  line: string,
+  about?: ActorLine,
+): Promise<void> {
+  if ((await lastLogged(ports, id)) === line) return
+  openActorLog(ports, 'job', id).info(line, about)
+  await ports.storage.logs.flush(id)
+}
+
+/** All lines that were logged before the command of a run started. */
+async function linesBeforeCommand(
+  { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
+  id: string,
+): Promise<Set<string>> {
+  await logs.flush(id)
+  return new Set((await logs.tail(id, 100)).map(({ line }) => line))
+}
+
+async function lastLogged(
+  { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
+  id: string,
+): Promise<string | null> {
+  await logs.flush(id)
+  const [last] = await logs.tail(id, 1)
+  return last?.line ?? null
+}
+
+/** The work's signal ends with the outer one, or with `withdrawn` as soon as the service runs nothing. */
+export function cancelWithService<T>(
+  { storage }: Pick<JobRunPorts, 'storage'>,
+  serviceId: string,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const watch = (end: (reason: unknown) => void) => {
+    const look = () => {
+      const service = storage.services.get(serviceId)
+      const what = !service || service.deleting ? 'removal' : service.suspended ? 'suspension' : null
+      if (what) end(new Failure('withdrawn', `canceled by the ${what} of its service`))
+    }
+    look()
+    return storage.changes.subscribe((change) => {
+      if (change.kind === 'service' && change.id === serviceId) look()
+    })
+  }
+  return withLinkedSignal(outer, watch, async (signal) => {
+    signal.throwIfAborted()
+    return work(signal)
+  })
 }

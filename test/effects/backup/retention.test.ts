@@ -1,7 +1,7 @@
 // Backup retention: scheduled backups beyond the configured number are deleted, requested ones never.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backupsOf, pruneBackups } from '../../../src/effects/backup/retention.ts'
+import { backupsOf, pruneBackups } from '../../../src/effects/backup/backup.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 
 const manual = { trigger: 'manual' }

@@ -1,7 +1,7 @@
 // Which hosts need a certificate, with a wildcard and after its removal.
 import { deepEqual } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createRoutedHosts } from '../../../src/effects/certificate/routed-hosts.ts'
+import { createRoutedHosts } from '../../../src/effects/certificate/claims.ts'
 import { issueTestCertificate } from '../../support/edge/test-certificate.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../support/supervisor/supervision.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { choosePort, freePorts } from '../../../src/effects/datastore/host-port.ts'
+import { choosePort, freePorts } from '../../../src/effects/datastore/start.ts'
 import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
 
 const noneRefused = new Set<number>()

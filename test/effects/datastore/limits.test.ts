@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findCappedLimit } from '../../../src/effects/datastore/access.ts'
-import { setContainerLimits } from '../../../src/effects/datastore/limits.ts'
+import { setContainerLimits } from '../../../src/effects/datastore/upkeep.ts'
 import { Failure } from '../../../src/errors.ts'
 import { id, openDatastorePorts, password, up } from '../../support/effects/datastore-ports.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'

@@ -3,8 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { datastoreProperties } from '../../../src/domain/env-references.ts'
-import { checkDatastore, findDatastore, maskPassword } from '../../../src/effects/datastore/access.ts'
-import { lookUpDatastore } from '../../../src/effects/datastore/lookup.ts'
+import {
+  checkDatastore,
+  findDatastore,
+  lookUpDatastore,
+  maskPassword,
+} from '../../../src/effects/datastore/access.ts'
 import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
 
 const signal = new AbortController().signal

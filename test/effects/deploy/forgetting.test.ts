@@ -1,8 +1,8 @@
 // The newest two hundred deploys of a service stay on record, and older ones that are still referenced.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/daemon/record-retention.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
-import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/effects/deploy/end/forgetting.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 import { testMac } from '../../support/system/test-mac.ts'

@@ -1,9 +1,14 @@
 // Lines about instances: their text, Docker's restart delay, and a limit on their number.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatEvent, type InstanceEvent, removed, started } from '../../../src/effects/instances/line.ts'
-import { createLineBudget } from '../../../src/effects/instances/line-budget.ts'
-import { restartDelay } from '../../../src/effects/instances/restart-delay.ts'
+import {
+  createLineBudget,
+  formatEvent,
+  type InstanceEvent,
+  removed,
+  restartDelay,
+  started,
+} from '../../../src/effects/instances/reports.ts'
 
 const exit: InstanceEvent = {
   type: 'exited',

@@ -1,7 +1,7 @@
 // Berth's lines in the log of a run, which must survive a kill of the daemon at any later step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logOnce } from '../../../src/effects/job-run/log-once.ts'
+import { logOnce } from '../../../src/effects/job-run/turn.ts'
 import type { ActorLogPorts } from '../../../src/effects/logs/actor-log.ts'
 import { openLogs } from '../../../storage/log/logs.ts'
 import { standIn } from '../../support/effects/stand-in.ts'

@@ -1,7 +1,7 @@
 // A plain SQL dump before psql reads it: what passes, what is left out, and what is seen as truncated.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SqlFilter } from '../../../src/effects/restore/sql-filter.ts'
+import { SqlFilter } from '../../../src/effects/restore/plain-sql.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -7,10 +7,13 @@ import { catalogue as kinds } from '../../../machines/index.ts'
 import type { machine as jobRun } from '../../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Effects } from '../../../machines/slot.ts'
-import { scheduleIdOf } from '../../../src/domain/service-types.ts'
-import { cronScheduleEffects } from '../../../src/effects/cron-schedule/cron-schedule.ts'
-import { isSamePlan, planOf } from '../../../src/effects/cron-schedule/plan.ts'
-import type { CronSchedulePorts } from '../../../src/effects/cron-schedule/ports.ts'
+import { scheduleIdOf } from '../../../src/domain/job-defaults.ts'
+import {
+  type CronSchedulePorts,
+  cronScheduleEffects,
+  isSamePlan,
+  planOf,
+} from '../../../src/effects/cron-schedule/cron-schedule.ts'
 import type { ActorPort } from '../../../src/effects/ports.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../../storage/index.ts'

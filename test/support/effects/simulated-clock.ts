@@ -1,6 +1,6 @@
 // A clock that only the test moves. The displayed time can be set independently of elapsed time, on which
 // timers depend; setting it wakes no timer.
-import type { Clock } from '../../../src/effects/cron-schedule/clock.ts'
+import type { Clock } from '../../../src/effects/cron-schedule/cron-schedule.ts'
 
 interface Sleeper {
   /** The elapsed ms at which it wakes. */

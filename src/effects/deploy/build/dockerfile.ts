@@ -4,8 +4,11 @@ import { realpath } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'
+import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
+import { parseIgnore } from '../../../docker/dockerfile/ignore-rules.ts'
 import { findDockerfiles } from '../../../domain/dockerfiles.ts'
 import { reservedBuildArgs } from '../../../domain/reserved-build-args.ts'
+import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 import { codeOf, Failure } from '../../../errors.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -13,8 +16,6 @@ import { requireRelease } from '../release.ts'
 import { checkoutDirectory, isInside, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
 import { resolveProperty } from '../start/instances.ts'
-import { suggestionLines } from './dockerfile-suggestion.ts'
-import { explainMissingFile } from './missing-file.ts'
 
 type BuildOptions = Pick<BuildRequest, 'tag' | 'labels' | 'noCache' | 'cacheNamespace' | 'signal'>
 
@@ -110,5 +111,90 @@ function resolvableVariables(ports: DeployPorts, one: EnvVar): EnvVar[] {
   } catch (error) {
     if (codeOf(error) !== 'unresolved_reference') throw error
     return []
+  }
+}
+
+/** Lines for the deploy's log. `shown` is the path that Berth looked for. */
+export async function suggestionLines(directory: string, path: string): Promise<string[]> {
+  const { kind, dockerfile, notes } = await suggestDockerfile(directory)
+  const looks = `looked for ${path} and found none; this looks like ${kind}`
+  if (dockerfile.length === 0) return [looks, ...notes]
+  return [
+    looks,
+    'a Dockerfile to start from:',
+    ...dockerfile.map((line) => `    ${line}`),
+    ...notes,
+    'commit it and deploy again',
+  ]
+}
+
+interface BuildSource {
+  contextDir: string
+  /** Relative to `contextDir`. */
+  dockerfile: string
+  sourceDir: string
+  isUpload: boolean
+}
+
+/**
+ * Adds why a file that a Dockerfile copies is not in the build context: builders only say that it is not.
+ * Any other error is returned as it is.
+ */
+export async function explainMissingFile(error: unknown, source: BuildSource): Promise<unknown> {
+  if (!(error instanceof Failure) || error.facts?.missing_from !== undefined) return error
+  const missing = error.facts?.missing_path
+  if (typeof missing !== 'string') return error
+  // A frontend named by `# syntax=` writes any path.
+  const { reason, facts } = await findReason(normalize(`/${missing}`).slice(1), source)
+  return new Failure('build_failed', `${error.message}: ${reason}`).with({ ...error.facts, ...facts })
+}
+
+async function findReason(path: string, source: BuildSource) {
+  const { contextDir, sourceDir, dockerfile, isUpload } = source
+  const folder = relative(sourceDir, contextDir)
+  if (await isInside(sourceDir, join(folder, path))) {
+    const own = `${dockerfile}.dockerignore`
+    const file = (await isInside(sourceDir, join(folder, own))) ? own : '.dockerignore'
+    return { reason: `it is in the source, but ${file} leaves it out` }
+  }
+  if (folder !== '' && (await isInside(sourceDir, path))) {
+    const moved = join(folder, dockerfile)
+    return {
+      reason: `it is in the source, but the build sees only ${folder} (root_dir)`,
+      facts: { reason: 'outside_root', dockerfile: moved },
+    }
+  }
+  const ignored = await findGitIgnored(path, source)
+  if (ignored === null) return { reason: 'it is not in the source' }
+  return {
+    reason: isUpload
+      ? `.gitignore leaves it out of uploads; to send it, write !${ignored} into .berthignore`
+      : '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
+  }
+}
+
+/** The path or its first folder that a .gitignore above it leaves out, relative to the source. */
+async function findGitIgnored(path: string, { contextDir, sourceDir }: BuildSource): Promise<string | null> {
+  const names = join(relative(sourceDir, contextDir), path).split('/')
+  for (const depth of names.keys()) {
+    const file = await readIgnoreFile(sourceDir, join(...names.slice(0, depth), '.gitignore')).catch(
+      () => null,
+    )
+    const rules = file && toRules(file.text)
+    if (!(await rules?.ignores(names.slice(depth).join('/')))) continue
+    for (let end = depth + 1; end < names.length; end++)
+      if (await rules?.ignores(names.slice(depth, end).join('/'))) return names.slice(0, end).join('/')
+    return names.join('/')
+  }
+  return null
+}
+
+/** Patterns of git match in any folder unless they have a slash before their end. Null for unusual ones. */
+function toRules(text: string) {
+  const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^(!?)([^/#]+\/?)$/, '$1**/$2'))
+  try {
+    return parseIgnore(lines.join('\n'), '.gitignore')
+  } catch {
+    return null
   }
 }

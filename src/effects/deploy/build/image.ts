@@ -3,6 +3,7 @@
 import { inTurn } from '../../../async/in-turn.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { emptyBuildCache } from '../../../docker/build/build-cache.ts'
+import type { BuilderWatch } from '../../../docker/build/builder-watch.ts'
 import { imageName, labels, ownerLabels } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
@@ -14,7 +15,6 @@ import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { requireRelease } from '../release.ts'
 import { removeWork } from '../source/source.ts'
-import { retryWhileBuilderUnavailable } from './builder-return.ts'
 import { buildDockerfile, findBuildCache } from './dockerfile.ts'
 import { buildSite } from './static-site.ts'
 
@@ -117,4 +117,34 @@ async function buildFromDockerfile(
     ...(await findBuildCache(ports, input)),
     signal,
   })
+}
+
+interface Waiting {
+  builderWatch: Pick<BuilderWatch, 'waitUntilWorking'>
+  log: Pick<DeployLog, 'info'>
+  /** The limit of each wait. When it is reached, the build's own error is thrown. */
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+/** A build that needs BuildKit while BuildKit hangs waits without a build slot, so other builds can run. */
+export async function retryWhileBuilderUnavailable(
+  { builderWatch, log, timeoutMs, signal }: Waiting,
+  build: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await build()
+    } catch (error) {
+      if (codeOf(error) !== 'builder_hangs') throw error
+      log.info(`${messageOf(error)}: waiting until it works, for at most ${duration(timeoutMs)}`)
+      log.info('a restart of the Docker engine ends this, and interrupts every service')
+      const expired = AbortSignal.timeout(timeoutMs)
+      await builderWatch.waitUntilWorking(AbortSignal.any([signal, expired])).catch(() => {
+        signal.throwIfAborted()
+        throw error
+      })
+      log.info("the Docker engine's BuildKit works again")
+    }
+  }
 }

@@ -1,6 +1,10 @@
 // Pulls the image of a deploy. The tag is resolved each time, and the resolved image gets a name of Berth. If
 // the registry does not respond, an image on the host is used; if it refuses, the deploy fails.
+
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
+import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { imageName } from '../../../docker/engine/names.ts'
 import {
   type ImageReference,
@@ -9,14 +13,18 @@ import {
   withDigest,
 } from '../../../docker/images/image-reference.ts'
 import { inspectImage, tagImage } from '../../../docker/images/images.ts'
-import { pullImage as pullFromRegistry, resolveDigest } from '../../../docker/images/pull.ts'
+import {
+  pullImage as pullFromRegistry,
+  removePulledName,
+  resolveDigest,
+} from '../../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { dropPulledName, readPullNote, withPulledName, writePullNote } from './pulled-name.ts'
+import { workDirectory } from '../source/source.ts'
 
 interface PullInput {
   id: string
@@ -146,4 +154,69 @@ async function findEarlier(
     if (isSame && (await inspectImage(ports.engine, image))) return { image, reference }
   }
   return null
+}
+
+/**
+ * The second name that a pull gives an image is removed once the image has Berth's own name. A name that
+ * existed before the pull belongs to another user of the engine and stays. The daemon may be killed between
+ * the two steps, so a file records which it was.
+ */
+interface PullNote {
+  /** The image that the deploy runs, with its digest if known. */
+  reference: string
+  /** The name to remove again; null if it existed before the pull. */
+  pulledName: string | null
+}
+
+const nameLocks = new KeyedMutex()
+
+/**
+ * Runs `work` while nothing else pulls or removes that name: two deploys of one image would pull the name
+ * from under each other. Rejects when aborted while waiting.
+ */
+export function withPulledName<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return nameLocks.run(name, signal, work)
+}
+
+/** Null if there is no readable note: then all steps are repeated. */
+export async function readPullNote(ports: DeployPorts, deployId: string): Promise<PullNote | null> {
+  try {
+    return JSON.parse(await readFile(noteFile(ports, deployId), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** Written before the step that it describes. */
+export async function writePullNote(ports: DeployPorts, deployId: string, note: PullNote): Promise<void> {
+  const path = noteFile(ports, deployId)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(`${path}.new`, JSON.stringify(note))
+  await rename(`${path}.new`, path)
+}
+
+/** Removes the name that this deploy's pull added, if any. Idempotent. */
+export async function dropPulledName(
+  ports: DeployPorts,
+  deployId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const note = await readPullNote(ports, deployId)
+  if (!note?.pulledName) return
+  await removePulledNameOnly(ports, deployId, signal)
+  await writePullNote(ports, deployId, { ...note, pulledName: null })
+}
+
+/** Like `dropPulledName`, but writes no note: the disk may be full. The note goes with the work directory. */
+export async function removePulledNameOnly(
+  ports: DeployPorts,
+  deployId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = (await readPullNote(ports, deployId))?.pulledName
+  if (name) await withPulledName(name, signal, () => removePulledName(ports.engine, name))
+}
+
+function noteFile(ports: DeployPorts, deployId: string): string {
+  return join(workDirectory(ports, deployId), 'pull.json')
 }

@@ -3,7 +3,8 @@
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../../storage/services.ts'
-import { readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
+import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
+import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
 import { labels, ownerLabels, treeName } from '../../../docker/engine/names.ts'
 import { inspectImage, removeImage } from '../../../docker/images/images.ts'
 import { Failure, messageOf } from '../../../errors.ts'
@@ -19,8 +20,7 @@ import {
   workDirectory,
 } from '../source/source.ts'
 import { buildDockerfile, findBuildCache } from './dockerfile.ts'
-import { isMissing, type Site, siteDockerfile, siteIgnore } from './site-dockerfile.ts'
-import { obtainNginx, writeServerFiles } from './site-server.ts'
+import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-server.ts'
 
 interface SiteInput {
   id: string
@@ -191,4 +191,60 @@ async function prepareServer({ ports, log, signal }: SiteBuild, contextDir: stri
 
 function imageLabels({ ports, input }: SiteBuild, kind: string): Record<string, string> {
   return { ...ownerLabels(ports.owner), [labels.kind]: kind, [labels.id]: input.id }
+}
+
+export interface Site {
+  /** The server image: nginx, or an image that serves /site on $PORT, and reads BERTH_SPA. */
+  server: string
+  /** The folder of the context with the configuration of nginx; null for a complete server. */
+  serverFolder: string | null
+  isSpa: boolean
+  /** The image that contains the site; null for the build context. */
+  from: string | null
+  /** The folder whose content is the site. */
+  folder: string
+  /** Whether the build must fail if the folder has no index.html. */
+  needsIndex: boolean
+}
+
+export function siteDockerfile({ server, serverFolder, isSpa, from, folder, needsIndex }: Site): string {
+  const options = [`--chown=${siteOwner}:${siteOwner}`, ...(from === null ? [] : [`--from=${from}`])]
+  const copy = (path: string) =>
+    `COPY ${options.join(' ')} ${JSON.stringify([escapePattern(path), '/site/'])}`
+  return [
+    `FROM ${server}`,
+    ...(serverFolder === null ? [] : serverLines(serverFolder)),
+    `ENV BERTH_SPA=${isSpa ? 1 : 0}`,
+    // Missing, it fails this step: a way to look into an image that has no container.
+    ...(needsIndex ? [copy(posix.join(folder, 'index.html'))] : []),
+    copy(folder),
+    '',
+  ].join('\n')
+}
+
+/** Whether a build failed because the folder or its index.html is missing. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Failure && error.facts?.missing_path !== undefined
+}
+
+/**
+ * Lines of a .dockerignore that include the site's folder without its dotfiles, except those in .well-known.
+ * `rules` are the user's own, relative to the folder `root`.
+ */
+export function siteIgnore(folder: string, root: string, rules: string): string[] {
+  const patterns = ignoreLines(rules).map(({ line }) =>
+    line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line),
+  )
+  function rooted(pattern: string): string {
+    return posix.join(escapePattern(root), pattern.trim())
+  }
+  const site = escapePattern(folder)
+  const hidden = [`${site}/**/.*`, `!${site}/.well-known`, `${site}/.well-known/**/.*`]
+  return ['*', `!${site}`, ...patterns, ...hidden]
+}
+
+/** COPY and .dockerignore treat these characters as patterns or variables, and escape them differently. */
+function escapePattern(path: string): string {
+  if (!/[*?[\]\\$"\p{Cc}]|\s$/u.test(path)) return path
+  throw new Failure('invalid_request', `the folder '${path}' has a name that cannot be copied from`)
 }

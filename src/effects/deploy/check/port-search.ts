@@ -6,7 +6,7 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { findListeners, type Listener } from '../../../docker/containers/sockets.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
-import { tryConnection } from '../../try-connection.ts'
+import { tryConnection } from '../../connection.ts'
 import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 

@@ -1,5 +1,4 @@
 // The probes of an instance: an HTTP response, a TCP connection, or that it still runs.
-
 import { request } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -7,9 +6,8 @@ import type { HealthCheck } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
 import { duration } from '../../../quantities.ts'
-import { dial } from '../../dial.ts'
+import { dial, tryConnection } from '../../connection.ts'
 import { isoNow } from '../../iso-now.ts'
-import { tryConnection } from '../../try-connection.ts'
 
 export interface Probe {
   kind: HealthCheck
@@ -31,7 +29,7 @@ export const otherProtocol = 'a response of another protocol'
 /** Null if the instance is healthy, otherwise the reason. */
 export type Healthcheck = (instance: InstanceState, signal: AbortSignal) => Promise<string | null>
 
-export interface ProbeOptions {
+interface ProbeOptions {
   settings: ServiceSettings
   port: number
   hostName: string

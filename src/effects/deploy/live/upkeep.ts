@@ -2,25 +2,33 @@
 // is live. Desired state is the service row, see `Duty`. Observed state comes from Docker. Each round
 // reads both.
 
+import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
+import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
+import { scheduleIdOf } from '../../../domain/job-defaults.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
+import { planOf } from '../../cron-schedule/cron-schedule.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineUnavailable } from '../../waiting.ts'
-import { createHealthcheck, findUnhealthy } from '../check/healthcheck.ts'
-import { tryProbe } from '../check/probe.ts'
+import { retryWhileEngineUnavailable, waitForCommit } from '../../waiting.ts'
+import { createHealthcheck, findUnhealthy, tryProbe } from '../check/check.ts'
 import type { Healthcheck } from '../check/probes.ts'
-import { removeAbandoned } from '../end/drain.ts'
+import { removeAbandoned, stopInstances, waitUntilDrained } from '../end/drain.ts'
 import { removeOldImages } from '../end/retention.ts'
 import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
 import { removeWork } from '../source/source.ts'
+import { usesDisk } from '../start/disk-claim.ts'
 import { ensureInstance } from '../start/instances.ts'
-import { admit, drainEnded, isAdmitted, isBehindEdge } from '../switch/upstreams.ts'
-import { type Duty, dutyOf, instancesFor } from './duty.ts'
+import {
+  admit,
+  drainEnded,
+  drainUpstreamsBestEffort,
+  isAdmitted,
+  isBehindEdge,
+  releaseSlots,
+} from '../switch/upstreams.ts'
 import { createHealth, type Health } from './health.ts'
-import { createScaleDown, type ScaleDown } from './scale-down.ts'
-import { superviseSchedule } from './schedule.ts'
 import { createWakeSignal } from './wake-signal.ts'
 
 interface UpkeepInput {
@@ -224,4 +232,149 @@ async function report(ports: DeployPorts, id: string, shortfall: string | null):
   const row = ports.storage.actors.get(id)
   const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded
   if (known !== degraded) await ports.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })
+}
+
+/** What a live deploy must do with its instances. */
+type Duty =
+  /** Instances run and get requests, and Docker restarts them after a reboot. */
+  | 'serving'
+  /** Another deploy is about to serve. Instances run until it is live, but a reboot must not start both. */
+  | 'outgoing'
+  /** Another deploy waits for the disk: instances are stopped, and open requests get little time. */
+  | 'yielding'
+  /** The service is suspended: instances are stopped, and open requests get their full time. */
+  | 'suspended'
+  /** The service is a cron job: no instance runs, its schedule starts job runs. */
+  | 'scheduled'
+  /** Another deploy is live, or the service is being deleted: upkeep ends. */
+  | 'over'
+
+export function dutyOf(ports: Pick<DeployPorts, 'storage'>, id: string, service: ServiceRow | null): Duty {
+  if (!service || service.deleting || service.live_deploy_id !== id) return 'over'
+  if (service.type === 'cron_job') return 'scheduled'
+  if (service.suspended) return 'suspended'
+  const desired = service.desired_deploy_id
+  if (desired === id) return 'serving'
+  return usesDisk(ports, id) && usesDisk(ports, desired) ? 'yielding' : 'outgoing'
+}
+
+export function instancesFor(duty: Duty, service: ServiceRow | null): number {
+  return duty === 'serving' || duty === 'outgoing' ? (service?.instances ?? 0) : 0
+}
+
+/**
+ * Ensures that a cron job has its schedule, which is a separate actor and continues with the next live
+ * deploy. Returns when another deploy is live, or the service is being deleted.
+ */
+async function superviseSchedule(
+  ports: DeployPorts,
+  deployId: string,
+  service: ServiceRow,
+  signal: AbortSignal,
+) {
+  const { id: serviceId } = service
+  const id = scheduleIdOf(serviceId)
+  const plan = planOf(service)
+  if (plan) await startSchedule(ports, id, { id, serviceId, plan, at: isoNow() })
+  await waitForCommit(ports.storage.changes, serviceId, signal, () => {
+    const now = ports.storage.services.get(serviceId)
+    return now && !now.deleting && now.live_deploy_id === deployId ? null : true
+  })
+}
+
+/** A schedule that cannot start reports why itself: the deploy is not at fault, and manual runs work. */
+async function startSchedule(
+  { actors, logger }: DeployPorts,
+  id: string,
+  input: CronScheduleInput,
+): Promise<void> {
+  try {
+    await actors.spawn('cron-schedule', id, input)
+  } catch (error) {
+    if (codeOf(error) === 'commit_failed') throw error
+    logger.error({ schedule: id, reason: messageOf(error) }, 'a schedule could not be started')
+  }
+}
+
+const retryPauseMs = 1000
+
+interface ScaleDownRequest {
+  fromIndex: number
+  /** How long open requests may last. */
+  limitMs: number
+}
+
+interface Hooks {
+  isWantedAgain: () => boolean
+  onStop: () => void
+  onEnd: () => void
+}
+
+type State =
+  | { phase: 'idle' }
+  /** The instances get no new requests. They stay if they are wanted again. */
+  | { phase: 'draining'; fromIndex: number; ended: Promise<void> }
+  /** The instances are being stopped, even if they are wanted again. */
+  | { phase: 'stopping'; fromIndex: number; ended: Promise<void> }
+  /** Upkeep has ended: no new scale-down starts. */
+  | { phase: 'closed' }
+
+interface ScaleDown {
+  /** Instances from this index on are being removed; null when none are. */
+  readonly fromIndex: number | null
+  /** Does nothing unless idle. */
+  begin(request: ScaleDownRequest, hooks: Hooks): void
+  /** Aborts a running scale-down, and resolves when it has ended. */
+  close(): Promise<void>
+}
+
+/** Removes surplus instances: first no new requests, then time for open requests, then the stop. */
+function createScaleDown(
+  ports: DeployPorts,
+  { id, serviceId }: { id: string; serviceId: string },
+): ScaleDown {
+  const closing = new AbortController()
+  let state: State = { phase: 'idle' }
+
+  const remove = async ({ fromIndex, limitMs }: ScaleDownRequest, { isWantedAgain, onStop }: Hooks) => {
+    const { signal } = closing
+    const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
+    const drainRequest = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
+    await drainUpstreamsBestEffort(ports, drainRequest, signal, fromIndex)
+    await retryWhileEngineUnavailable(ports, signal, () =>
+      waitUntilDrained(ports, drainRequest, signal, isWantedAgain),
+    )
+    if (isWantedAgain() || state.phase !== 'draining') return
+    state = { ...state, phase: 'stopping' }
+    onStop()
+    await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, id, fromIndex))
+    await releaseSlots(ports, drainRequest, signal, fromIndex)
+  }
+  const removeOrWarn = (request: ScaleDownRequest, hooks: Hooks) =>
+    remove(request, hooks).catch(async (error: unknown) => {
+      if (closing.signal.aborted) return
+      ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
+      // The next round starts as soon as this one has ended, and Docker may refuse again immediately.
+      await sleep(retryPauseMs, closing.signal).catch(() => undefined)
+    })
+
+  return {
+    get fromIndex() {
+      return 'fromIndex' in state ? state.fromIndex : null
+    },
+    begin(request, hooks) {
+      if (state.phase !== 'idle') return
+      const ended = removeOrWarn(request, hooks).then(() => {
+        if (state.phase !== 'closed') state = { phase: 'idle' }
+        hooks.onEnd()
+      })
+      state = { phase: 'draining', fromIndex: request.fromIndex, ended }
+    },
+    async close() {
+      const last = state
+      state = { phase: 'closed' }
+      closing.abort()
+      if ('ended' in last) await last.ended
+    },
+  }
 }

@@ -1,8 +1,8 @@
 // A build that needs the engine's builder while that hangs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BuilderWatch } from '../../../../src/docker/build/build-fallback.ts'
-import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/builder-return.ts'
+import type { BuilderWatch } from '../../../../src/docker/build/builder-watch.ts'
+import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/image.ts'
 import { Failure } from '../../../../src/errors.ts'
 
 const hangs = new Failure('builder_hangs', 'it hangs')

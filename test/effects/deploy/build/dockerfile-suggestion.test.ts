@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { suggestionLines } from '../../../../src/effects/deploy/build/dockerfile-suggestion.ts'
+import { suggestionLines } from '../../../../src/effects/deploy/build/dockerfile.ts'
 import { temporaryDirectory } from '../../../support/system/directory.ts'
 
 function projectWith(t: TestContext, ...files: string[]): string {

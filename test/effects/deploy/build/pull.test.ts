@@ -5,13 +5,13 @@ import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts
 import { imageName } from '../../../../src/docker/engine/names.ts'
 import { inspectImage, tagImage } from '../../../../src/docker/images/images.ts'
 import { pullImage as pullFromRegistry } from '../../../../src/docker/images/pull.ts'
-import { pullImage } from '../../../../src/effects/deploy/build/pull.ts'
 import {
   dropPulledName,
+  pullImage,
   readPullNote,
   removePulledNameOnly,
   writePullNote,
-} from '../../../../src/effects/deploy/build/pulled-name.ts'
+} from '../../../../src/effects/deploy/build/pull.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
 import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'

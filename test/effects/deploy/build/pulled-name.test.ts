@@ -1,7 +1,7 @@
 // The lock on the name of a pull, without Docker.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withPulledName } from '../../../../src/effects/deploy/build/pulled-name.ts'
+import { withPulledName } from '../../../../src/effects/deploy/build/pull.ts'
 
 const forever = new AbortController().signal
 

@@ -9,7 +9,7 @@ import {
   type Site,
   siteDockerfile,
   siteIgnore,
-} from '../../../../src/effects/deploy/build/site-dockerfile.ts'
+} from '../../../../src/effects/deploy/build/static-site.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
 import { writeTree } from '../../../support/archive/write-tree.ts'
 import { unlimited } from '../../../support/docker/build-site.ts'

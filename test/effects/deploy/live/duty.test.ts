@@ -1,7 +1,7 @@
 // What a live deploy must do, for each state of its service.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { dutyOf, instancesFor } from '../../../../src/effects/deploy/live/duty.ts'
+import { dutyOf, instancesFor } from '../../../../src/effects/deploy/live/upkeep.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { serviceRow } from '../../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervisor/supervision.ts'

@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { DeployLog } from '../../../../src/effects/deploy/log.ts'
-import { findLfsPointers, logLfsPointers } from '../../../../src/effects/deploy/source/lfs.ts'
+import { findLfsPointers, logLfsPointers } from '../../../../src/effects/deploy/source/source.ts'
 import { writeTree } from '../../../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../../../support/system/directory.ts'
 

@@ -1,5 +1,5 @@
-// Tries whether a TCP connection to an address succeeds.
-import { dial } from './dial.ts'
+// Connections of effects to instances and datastores, at their addresses in the private network.
+import { connect, type Socket } from 'node:net'
 
 interface Target {
   address: string
@@ -27,4 +27,9 @@ export function tryConnection(
     socket.once('timeout', () => settle(timeout))
     socket.once('error', settle)
   })
+}
+
+/** The socket emits `timeout` after this time without traffic, also while it connects. */
+export function dial(address: string, port: number, timeoutMs: number): Socket {
+  return connect({ host: address, port, timeout: timeoutMs })
 }

@@ -1,3 +1,0 @@
-import type { SharedPorts } from '../ports.ts'
-
-export type CronSchedulePorts = SharedPorts
