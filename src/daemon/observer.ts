@@ -40,7 +40,7 @@ export function createObserver(ports: Parts) {
       const found = await ports.instances.list({ serviceId })
       return Promise.all(found.sort(byDeployAndIndex).map((instance) => toStatus(ports, instance)))
     },
-    degradedReason: (deployId: string) => ports.degradedReasons.of(deployId),
+    degradedReason: (deployId: string) => ports.degradedReasons.get(deployId) ?? null,
     engine: () => ports.engine.info().catch(() => null),
     isolation: () => ports.isolation.state(),
     builderHangsSince: () => ports.builderWatch.hangsSince(),

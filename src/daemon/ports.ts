@@ -6,9 +6,8 @@ import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
 import { openBuildCache } from '../docker/build/build-cache.ts'
 import { createClassic } from '../docker/build/build-classic.ts'
-import { createFallback } from '../docker/build/build-fallback.ts'
+import { BuilderWatch, createFallback } from '../docker/build/build-fallback.ts'
 import { type BuildGuard, openBuildGuard } from '../docker/build/build-guard.ts'
-import { BuilderWatch } from '../docker/build/builder-watch.ts'
 import { openDatastores } from '../docker/containers/datastores.ts'
 import { sampleInstances } from '../docker/containers/instance-usage.ts'
 import { type Instances, openInstances } from '../docker/containers/instances.ts'
@@ -20,8 +19,6 @@ import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/subnet.ts'
 import type { Publication } from '../domain/domains.ts'
 import type { TransferProgress } from '../effects/backup/ports.ts'
-import { DegradedReasons } from '../effects/deploy/live/degraded-reasons.ts'
-import { Downtimes } from '../effects/deploy/switch/downtimes.ts'
 import { DiskWatch } from '../effects/disk/disk-watch.ts'
 import { keepImageVolumes } from '../effects/disk/image-volumes.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
@@ -94,8 +91,8 @@ export function openPorts(
     diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
-    degradedReasons: new DegradedReasons(),
-    downtimes: new Downtimes(),
+    degradedReasons: new Map<string, string>(),
+    downtimes: new Map<string, number>(),
     gitTokens: new GitTokens({ storage, actors: supervisor, hostRules: settings.gitHosts }),
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,

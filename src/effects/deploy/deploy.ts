@@ -9,23 +9,27 @@ import { drainInstances } from './end/drain.ts'
 import { keepInstances } from './live/upkeep.ts'
 import type { DeployPorts } from './ports.ts'
 import { awaitTurn } from './queue/turn.ts'
+import { type DeployRef, DeployRun } from './run.ts'
 import { fetchSource } from './source/source.ts'
 import { startInstances } from './start/instances.ts'
 import { runPreDeploy } from './start/pre-deploy.ts'
 import { switchTraffic } from './switch/switch.ts'
 
 export function deployEffects(ports: DeployPorts): Effects<typeof machine> {
+  function phase<Input, Output>(work: (run: DeployRun, input: Input) => Promise<Output>) {
+    return (input: Input & DeployRef, signal: AbortSignal) => work(new DeployRun(ports, input, signal), input)
+  }
   return {
-    awaitTurn: awaitTurn(ports),
-    fetchSource: fetchSource(ports),
-    buildImage: buildImage(ports),
-    pullImage: pullImage(ports),
-    runPreDeploy: runPreDeploy(ports),
-    startInstances: startInstances(ports),
-    probeInstances: probeInstances(ports),
-    switchTraffic: switchTraffic(ports),
-    keepInstances: keepInstances(ports),
-    drainInstances: drainInstances(ports),
-    removeTraces: removeTraces(ports),
+    awaitTurn: phase(awaitTurn),
+    fetchSource: phase(fetchSource),
+    buildImage: phase(buildImage),
+    pullImage: phase(pullImage),
+    runPreDeploy: phase(runPreDeploy),
+    startInstances: phase(startInstances),
+    probeInstances: phase(probeInstances),
+    switchTraffic: phase(switchTraffic),
+    keepInstances: phase(keepInstances),
+    drainInstances: phase(drainInstances),
+    removeTraces: phase(removeTraces),
   }
 }

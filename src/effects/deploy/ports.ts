@@ -14,8 +14,6 @@ import type { GitTokens } from '../git-connection/tokens.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'
 import type { LogCollector } from '../logs/log-collector.ts'
 import type { SharedPorts } from '../ports.ts'
-import type { DegradedReasons } from './live/degraded-reasons.ts'
-import type { Downtimes } from './switch/downtimes.ts'
 
 export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   instances: Instances
@@ -28,9 +26,11 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   /** First come, first served is fair between services, because each has at most one running deploy. */
   buildSlots: LimitFunction
   diskWatch: DiskWatch
-  degradedReasons: DegradedReasons
+  /** Why live deploys are degraded, by their id. Each round of the upkeep reports the reason again. */
+  degradedReasons: Map<string, string>
   gitTokens: Pick<GitTokens, 'get'>
-  downtimes: Downtimes
+  /** Since when a service is down because its disk moves to another version: ms since 1970, by its id. */
+  downtimes: Map<string, number>
   /** When this daemon started: a phase that started earlier is repeated, and the log mentions it. */
   startedAt: string
   settings: DeploySettings

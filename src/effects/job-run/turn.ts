@@ -6,7 +6,7 @@ import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
-import { requireRelease } from '../deploy/release.ts'
+import { requireRelease } from '../deploy/run.ts'
 import { isoNow } from '../iso-now.ts'
 import { type ActorLine, type ActorLog, type ActorLogPorts, openActorLog } from '../logs/actor-log.ts'
 import { waitForCommit, waitForEngine } from '../waiting.ts'
@@ -110,7 +110,6 @@ async function linesBeforeCommand(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,
 ): Promise<Set<string>> {
-  await logs.flush(id)
   return new Set((await logs.tail(id, 100)).map(({ line }) => line))
 }
 
@@ -118,7 +117,6 @@ async function lastLogged(
   { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
   id: string,
 ): Promise<string | null> {
-  await logs.flush(id)
   const [last] = await logs.tail(id, 1)
   return last?.line ?? null
 }

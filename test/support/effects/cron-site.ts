@@ -7,7 +7,7 @@ import { catalogue as kinds } from '../../../machines/index.ts'
 import type { machine as jobRun } from '../../../machines/job-run/job-run.ts'
 import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
 import type { Effects } from '../../../machines/slot.ts'
-import { scheduleIdOf } from '../../../src/domain/job-defaults.ts'
+import { scheduleIdOf } from '../../../src/domain/service-types.ts'
 import {
   type CronSchedulePorts,
   cronScheduleEffects,

@@ -5,6 +5,7 @@ import type { DeploySource } from '../../../machines/deploy/deploy-context.ts'
 import { openEngine } from '../../../src/docker/engine/client.ts'
 import type { DeployPorts } from '../../../src/effects/deploy/ports.ts'
 import { awaitTurn } from '../../../src/effects/deploy/queue/turn.ts'
+import { DeployRun } from '../../../src/effects/deploy/run.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { until } from '../daemon/service.ts'
@@ -27,12 +28,12 @@ export async function openDeployQueue(
   const settings = { dataDir: storage.directory, minFreeDiskMb, settleMs: 5000 }
   const engine = openEngine(await ensureEngine())
   t.after(() => engine.close())
-  const wait = awaitTurn(standIn<DeployPorts>({ storage, engineReady, settings, engine }))
+  const ports = standIn<DeployPorts>({ storage, engineReady, settings, engine })
   const revisions = new Map<string, number>()
   return {
     storage,
     ask: (id: string, signal = neverAborted, source: DeploySource = deployInput().source) =>
-      wait({ id, serviceId: 'svc-1', source }, signal),
+      awaitTurn(new DeployRun(ports, { id, serviceId: 'svc-1' }, signal), { source }),
     /** Creates a deploy or updates it. */
     async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
       const revision = (revisions.get(id) ?? 0) + 1

@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test'
 import { ensureNetwork } from '../../../src/docker/network/networks.ts'
 import type { DeployPorts } from '../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../src/effects/deploy/run.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { createIds } from '../../../storage/store/ids.ts'
 import { openDockerSite, testSubnet } from '../docker/docker-site.ts'
@@ -30,8 +31,10 @@ export async function openDeploy(t: TestContext, changes: Partial<ServiceSetting
   const isolation = { apply: async () => undefined }
   const more = { publication, logCollector, isolation, settings: { pidsLimit: 64 } }
   const ports = standIn<DeployPorts>({ ...parts, ...more })
-  const input = { id, serviceId: service.id, image: images.busybox, commitSha: null }
-  return { ports, id, storage, input }
+  const input = { image: images.busybox, commitSha: null }
+  const runWith = (changed: Partial<DeployPorts>) =>
+    new DeployRun({ ...ports, ...changed }, { id, serviceId: service.id }, t.signal)
+  return { ports, id, storage, input, runWith }
 }
 
 /** Uses another subnet if the test network's default one is occupied. */

@@ -4,46 +4,54 @@ import { realpath } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'
-import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
-import { parseIgnore } from '../../../docker/dockerfile/ignore-rules.ts'
+import { parseIgnore, readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
+import { labels, ownerLabels } from '../../../docker/engine/names.ts'
 import { findDockerfiles } from '../../../domain/dockerfiles.ts'
 import { reservedBuildArgs } from '../../../domain/reserved-build-args.ts'
 import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 import { codeOf, Failure } from '../../../errors.ts'
-import type { DeployLog } from '../log.ts'
+import type { ActorLog } from '../../logs/actor-log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { requireRelease } from '../release.ts'
+import type { DeployRun } from '../run.ts'
 import { checkoutDirectory, isInside, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
 import { resolveProperty } from '../start/instances.ts'
 
-type BuildOptions = Pick<BuildRequest, 'tag' | 'labels' | 'noCache' | 'cacheNamespace' | 'signal'>
-
-/** Builds the Dockerfile of the source. Throws `dockerfile_not_found`, and what a build throws. */
+/**
+ * Builds the Dockerfile of the source into an image with that name. Throws `dockerfile_not_found`, and what a
+ * build throws.
+ */
 export async function buildDockerfile(
-  ports: DeployPorts,
-  deployId: string,
-  log: DeployLog,
-  options: BuildOptions,
+  run: DeployRun,
+  tag: string,
+  clearCache: boolean,
+  kind: 'image' | 'tree' = 'image',
 ): Promise<void> {
-  const source = await findDockerfile(ports, deployId, log)
-  const inputs = buildInputs(ports, deployId, log)
+  const { ports, log, signal } = run
+  const cache = await findBuildCache(run, clearCache)
+  const source = await findDockerfile(run)
+  const request = { tag, labels: imageLabels(run, kind), ...cache, signal, onLine: log.build }
+  const inputs = buildInputs(run)
   try {
-    await ports.builder.build({ ...source, ...inputs, ...options, onLine: log.build })
+    await ports.builder.build({ ...source, ...inputs, ...request })
   } catch (error) {
-    const isUpload = requireRelease(ports, deployId).settings.repo_url === null
-    throw await explainMissingFile(error, { ...source, isUpload })
+    throw await explainMissingFile(error, { ...source, isUpload: run.release.settings.repo_url === null })
   }
 }
 
+export function imageLabels({ ports, id }: DeployRun, kind: 'image' | 'tree'): Record<string, string> {
+  return { ...ownerLabels(ports.owner), [labels.kind]: kind, [labels.id]: id }
+}
+
 /** If it is missing, the failure lists others in the source, or the log shows one to start from. */
-async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployLog) {
-  const { settings } = requireRelease(ports, deployId)
-  const checkout = checkoutDirectory(ports, deployId)
-  const contextDir = await resolveRoot(ports, deployId, settings)
+async function findDockerfile(run: DeployRun) {
+  const { ports, id, release } = run
+  const { settings } = release
+  const checkout = checkoutDirectory(ports, id)
+  const contextDir = await resolveRoot(run)
   const displayPath = normalize(join(settings.root_dir ?? '.', settings.dockerfile_path ?? 'Dockerfile'))
   if (!(await isInside(checkout, displayPath))) {
-    throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, log)
+    throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, run.log)
   }
   const dockerfile = await resolveInside(checkout, displayPath, 'dockerfile_path')
   return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: await realpath(checkout) }
@@ -52,7 +60,7 @@ async function findDockerfile(ports: DeployPorts, deployId: string, log: DeployL
 /** A starter Dockerfile is of use only if the source has none elsewhere. */
 async function missingDockerfileFailure(
   { checkout, contextDir, displayPath }: { checkout: string; contextDir: string; displayPath: string },
-  log: DeployLog,
+  log: ActorLog,
 ): Promise<Failure> {
   const message = `there is no ${displayPath} in the source`
   const [first, ...others] = (await findDockerfiles(checkout)).map((path) => path.replace(/\p{Cc}/gu, '?'))
@@ -65,12 +73,11 @@ async function missingDockerfileFailure(
 }
 
 /** Arguments by `build_env` and `build_args`, every variable as a secret, credentials for base images. */
-export function buildInputs(
-  ports: DeployPorts,
-  deployId: string,
-  log: DeployLog,
-): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
-  const { settings, env } = requireRelease(ports, deployId)
+export function buildInputs({
+  ports,
+  log,
+  release: { settings, env },
+}: DeployRun): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
   const secrets = env.flatMap((variable) => resolvableVariables(ports, variable))
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
   for (const key of settings.build_env.filter((name) => !values.has(name))) {
@@ -94,13 +101,10 @@ export function buildInputs(
 }
 
 /** The layers and cache mounts of earlier builds that the build may use. */
-export async function findBuildCache(
-  { storage: { buildCaches } }: DeployPorts,
-  { serviceId, clearCache }: { serviceId: string; clearCache: boolean },
-): Promise<Pick<BuildRequest, 'noCache' | 'cacheNamespace'>> {
-  const cacheNamespace = await (clearCache
-    ? buildCaches.renew(serviceId)
-    : buildCaches.namespaceOf(serviceId))
+async function findBuildCache({ ports, serviceId }: DeployRun, clearCache: boolean) {
+  const { buildCaches } = ports.storage
+  const find = clearCache ? buildCaches.renew : buildCaches.namespaceOf
+  const cacheNamespace = await find(serviceId)
   return { noCache: clearCache, cacheNamespace }
 }
 

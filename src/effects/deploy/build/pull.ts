@@ -21,56 +21,42 @@ import {
 import { codeOf, messageOf } from '../../../errors.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineUnavailable } from '../../waiting.ts'
-import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { DeployRun } from '../run.ts'
 import { workDirectory } from '../source/source.ts'
 
-interface PullInput {
-  id: string
-  serviceId: string
-  source: DeploySource
-}
-
 interface Pull {
-  ports: DeployPorts
-  id: string
-  serviceId: string
+  run: DeployRun
   requested: ImageReference
   /** Berth's name for the image. */
   image: string
-  log: DeployLog
-  signal: AbortSignal
 }
 
 /** How many deploys are searched for an image from the same repository. */
 const maxDeploysSearched = 500
 
-export function pullImage(ports: DeployPorts) {
-  return async ({ id, serviceId, source }: PullInput, signal: AbortSignal) => {
-    const log = openDeployLog(ports, id)
-    if (isRetry(ports, id)) log.info('pulling starts again: the daemon was restarted')
-    const service = ports.storage.services.get(serviceId)!
-    const image = imageName(ports.owner, service.name, id)
-    const pull = { ports, id, serviceId, requested: parseImageReference(source.image!), image, log }
-    const reference = await retryWhileEngineUnavailable(
-      ports,
-      signal,
-      () => guardDockerDisk(ports, 'a pull', signal, (bound) => ensureImage({ ...pull, signal: bound })),
-      () => log.info('the Docker engine became unavailable: pulling again'),
+export async function pullImage(run: DeployRun, { source }: { source: DeploySource }) {
+  const { ports, id, log, signal } = run
+  if (run.isRepeated) log.info('pulling starts again: the daemon was restarted')
+  const image = imageName(ports.owner, run.service.name, id)
+  const requested = parseImageReference(source.image!)
+  const pull = () =>
+    guardDockerDisk(ports, 'a pull', signal, (bound) =>
+      ensureImage({ run: run.within(bound), requested, image }),
     )
-    return { at: isoNow(), image, source: { ...source, image: reference } }
-  }
+  const onUnavailable = () => log.info('the Docker engine became unavailable: pulling again')
+  const reference = await run.withEngine(pull, onUnavailable)
+  return { at: isoNow(), image, source: { ...source, image: reference } }
 }
 
 /** Adopts an image that an earlier daemon tagged. A pull that it only started is undone and repeated. */
 async function ensureImage(pull: Pull): Promise<string> {
-  const { ports, id, image, signal } = pull
+  const { ports, id } = pull.run
   const note = await readPullNote(ports, id)
-  const isTagged = note !== null && (await inspectImage(ports.engine, image)) !== null
-  if (!isTagged) await dropPulledName(ports, id, signal)
+  const isTagged = note !== null && (await inspectImage(ports.engine, pull.image)) !== null
+  if (!isTagged) await dropPulledName(pull.run)
   const reference = isTagged ? note.reference : await pullOrReuse(pull)
-  await dropPulledName(ports, id, signal)
+  await dropPulledName(pull.run)
   return reference
 }
 
@@ -86,7 +72,8 @@ async function pullOrReuse(pull: Pull): Promise<string> {
 }
 
 async function obtainFromRegistry(pull: Pull): Promise<string> {
-  const { ports, requested, log, signal } = pull
+  const { run, requested } = pull
+  const { ports, log, signal } = run
   const credentials = ports.storage.registries.get(requested.host)
   const how = credentials ? ` with the credentials of ${requested.host}` : ''
   log.info(`pulling ${requested.reference}${how}`)
@@ -111,7 +98,7 @@ async function pullByDigest(
   exact: string,
   credentials: { username: string; password: string } | null,
 ): Promise<void> {
-  const { ports, id, log, signal } = pull
+  const { ports, id, log, signal } = pull.run
   if (await inspectImage(ports.engine, name)) {
     log.info('it is already present')
     return tagAsOurs(pull, name, exact)
@@ -123,7 +110,8 @@ async function pullByDigest(
 
 /** The image on this host, or null: exactly by digest, or the one that the tag meant at the last pull. */
 async function findLocalCopy(pull: Pull, reason: string): Promise<string | null> {
-  const { ports, requested, log } = pull
+  const { run, requested } = pull
+  const { ports, log } = run
   const local = await inspectImage(ports.engine, requested.reference)
   const isEarlier = (image: ImageReference) => requested.digest === null && image.tag === requested.tag
   const earlier = local ? null : await findEarlier(pull, isEarlier)
@@ -135,14 +123,15 @@ async function findLocalCopy(pull: Pull, reason: string): Promise<string | null>
   return exact
 }
 
-async function tagAsOurs({ ports, id, image }: Pull, from: string, reference: string): Promise<void> {
+async function tagAsOurs({ run, image }: Pull, from: string, reference: string): Promise<void> {
+  const { ports, id } = run
   await writePullNote(ports, id, { reference, pulledName: null })
   await tagImage(ports.engine, ports.owner, from, image)
 }
 
 /** The newest existing image of the service's deploys that came from the same repository. */
 async function findEarlier(
-  { ports, serviceId, requested }: Pull,
+  { run: { ports, serviceId }, requested }: Pull,
   fits: (image: ImageReference) => boolean,
 ): Promise<{ image: string; reference: string } | null> {
   for (const record of ports.storage.actors.list('deploy', serviceId, maxDeploysSearched)) {
@@ -196,24 +185,16 @@ export async function writePullNote(ports: DeployPorts, deployId: string, note: 
 }
 
 /** Removes the name that this deploy's pull added, if any. Idempotent. */
-export async function dropPulledName(
-  ports: DeployPorts,
-  deployId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const note = await readPullNote(ports, deployId)
+export async function dropPulledName(run: DeployRun): Promise<void> {
+  const note = await readPullNote(run.ports, run.id)
   if (!note?.pulledName) return
-  await removePulledNameOnly(ports, deployId, signal)
-  await writePullNote(ports, deployId, { ...note, pulledName: null })
+  await removePulledNameOnly(run)
+  await writePullNote(run.ports, run.id, { ...note, pulledName: null })
 }
 
 /** Like `dropPulledName`, but writes no note: the disk may be full. The note goes with the work directory. */
-export async function removePulledNameOnly(
-  ports: DeployPorts,
-  deployId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const name = (await readPullNote(ports, deployId))?.pulledName
+export async function removePulledNameOnly({ ports, id, signal }: DeployRun): Promise<void> {
+  const name = (await readPullNote(ports, id))?.pulledName
   if (name) await withPulledName(name, signal, () => removePulledName(ports.engine, name))
 }
 

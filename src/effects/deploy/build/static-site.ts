@@ -3,70 +3,38 @@
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../../storage/services.ts'
-import { readIgnoreFile } from '../../../docker/dockerfile/ignore-file.ts'
-import { ignoreLines } from '../../../docker/dockerfile/ignore-rules.ts'
-import { labels, ownerLabels, treeName } from '../../../docker/engine/names.ts'
+import { ignoreLines, readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
+import { treeName } from '../../../docker/engine/names.ts'
 import { inspectImage, removeImage } from '../../../docker/images/images.ts'
 import { Failure, messageOf } from '../../../errors.ts'
-import type { DeployLog } from '../log.ts'
-import type { DeployPorts } from '../ports.ts'
-import { requireRelease } from '../release.ts'
-import {
-  checkoutDirectory,
-  generatedDirectory,
-  isInside,
-  resolveInside,
-  resolveRoot,
-  workDirectory,
-} from '../source/source.ts'
-import { buildDockerfile, findBuildCache } from './dockerfile.ts'
+import type { DeployRun } from '../run.ts'
+import { checkoutDirectory, isInside, resolveInside, resolveRoot, workDirectory } from '../source/source.ts'
+import { buildDockerfile, imageLabels } from './dockerfile.ts'
 import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-server.ts'
-
-interface SiteInput {
-  id: string
-  serviceId: string
-  clearCache: boolean
-}
-
-interface SiteBuild {
-  ports: DeployPorts
-  input: SiteInput
-  settings: ServiceSettings
-  image: string
-  log: DeployLog
-  signal: AbortSignal
-}
 
 /** Usual folders of static sites, to suggest one when none was set. */
 const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
 
 /** Builds the image of a static site's deploy. Throws `site_not_found`, and what a build throws. */
-export async function buildSite(
-  ports: DeployPorts,
-  input: SiteInput,
-  image: string,
-  log: DeployLog,
-  signal: AbortSignal,
-): Promise<void> {
-  const { settings } = requireRelease(ports, input.id)
-  const build = { ports, input, settings, image, log, signal }
-  const root = await resolveRoot(ports, input.id, settings)
-  const usual = join(settings.root_dir ?? '.', 'Dockerfile')
-  const hasDockerfile =
-    settings.dockerfile_path !== null || (await isInside(checkoutDirectory(ports, input.id), usual))
-  await (hasDockerfile ? buildFromDockerfile(build) : buildFromSource(build, root))
+export async function buildSite(run: DeployRun, image: string, clearCache: boolean): Promise<void> {
+  const { ports, id, release } = run
+  const { dockerfile_path, root_dir } = release.settings
+  const root = await resolveRoot(run)
+  const usual = join(root_dir ?? '.', 'Dockerfile')
+  const hasDockerfile = dockerfile_path !== null || (await isInside(checkoutDirectory(ports, id), usual))
+  await (hasDockerfile ? buildFromDockerfile(run, image, clearCache) : buildFromSource(run, image, root))
 }
 
-async function buildFromSource(build: SiteBuild, root: string): Promise<void> {
-  const { ports, input, settings, log } = build
-  const folder = await findFolder(build, root)
-  log.info(`the site is ${describeFolder(settings)} of the source`)
+async function buildFromSource(run: DeployRun, image: string, root: string): Promise<void> {
+  const { settings } = run.release
+  const folder = await findFolder(settings, root)
+  run.log.info(`the site is ${describeFolder(settings)} of the source`)
   // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
-  const contextDir = await realpath(workDirectory(ports, input.id))
+  const contextDir = await realpath(workDirectory(run.ports, run.id))
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
   const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
   const found = { from: null, folder: site, needsIndex: false }
-  await buildServer(build, contextDir, ignore, found).catch((error: unknown) => {
+  await buildServer(run, image, contextDir, ignore, found).catch((error: unknown) => {
     if (!isMissing(error)) throw error
     throw new Failure('site_not_found', `${describeFolder(settings)} is left out by .dockerignore`)
   })
@@ -76,8 +44,7 @@ function describeFolder({ publish_dir, root_dir }: ServiceSettings): string {
   return publish_dir ?? root_dir ?? 'the top folder'
 }
 
-async function findFolder({ settings }: SiteBuild, root: string): Promise<string> {
-  const { publish_dir, spa_fallback } = settings
+async function findFolder({ publish_dir, spa_fallback }: ServiceSettings, root: string): Promise<string> {
   const folder = await resolveInside(root, publish_dir ?? '.', 'the publish dir')
   if (!(await stat(folder)).isDirectory()) {
     throw new Failure('site_not_found', `the publish dir ${publish_dir} is not a folder`)
@@ -101,33 +68,29 @@ async function missingFolderFailure(root: string): Promise<Failure> {
   return new Failure('site_not_found', problem)
 }
 
-async function buildFromDockerfile(build: SiteBuild): Promise<void> {
-  const { ports, input, settings, log, signal } = build
-  const service = ports.storage.services.get(input.serviceId)!
-  const tree = treeName(ports.owner, service.name, input.id)
+async function buildFromDockerfile(run: DeployRun, image: string, clearCache: boolean): Promise<void> {
+  const { ports, log } = run
+  const { publish_dir, spa_fallback } = run.release.settings
+  const tree = treeName(ports.owner, run.service.name, run.id)
   try {
-    await buildDockerfile(ports, input.id, log, {
-      tag: tree,
-      labels: imageLabels(build, 'tree'),
-      ...(await findBuildCache(ports, input)),
-      signal,
-    })
-    const folder = await folderInImage(build, tree)
-    const site = { from: tree, folder, needsIndex: settings.publish_dir === null || settings.spa_fallback }
+    await buildDockerfile(run, tree, clearCache, 'tree')
+    const folder = await folderInImage(run, tree)
+    const site = { from: tree, folder, needsIndex: publish_dir === null || spa_fallback }
     log.info(`the site is ${folder} of the last stage`)
-    await buildServer(build, await createGeneratedDirectory(build), [], site).catch((error: unknown) => {
+    await buildServer(run, image, await createGeneratedDirectory(run), [], site).catch((error: unknown) => {
       throw isMissing(error) ? notInImage(site) : error
     })
   } finally {
-    await removeTree(ports, tree)
+    await removeTree(run, tree)
   }
 }
 
 /** `publish_dir`, resolved like an argument of `cd` in the last stage. */
-async function folderInImage({ ports, settings }: SiteBuild, tree: string): Promise<string> {
-  if (settings.publish_dir === null) return '/'
+async function folderInImage({ ports, release }: DeployRun, tree: string): Promise<string> {
+  const { publish_dir } = release.settings
+  if (publish_dir === null) return '/'
   const image = await inspectImage(ports.engine, tree)
-  return posix.resolve('/', image?.workingDir ?? '/', settings.publish_dir)
+  return posix.resolve('/', image?.workingDir ?? '/', publish_dir)
 }
 
 function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolean }): Failure {
@@ -137,32 +100,32 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
 }
 
 /** If the image cannot be removed now, the cleanup of the deploy and the next start retry it. */
-async function removeTree(ports: DeployPorts, tree: string): Promise<void> {
+async function removeTree({ ports }: DeployRun, tree: string): Promise<void> {
   await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
-    ports.logger.info(
-      { image: tree, reason: messageOf(error) },
-      'the intermediate image of a static site could not be removed',
-    )
+    const fields = { image: tree, reason: messageOf(error) }
+    ports.logger.info(fields, 'the intermediate image of a static site could not be removed')
   })
 }
 
 async function buildServer(
-  build: SiteBuild,
+  run: DeployRun,
+  image: string,
   contextDir: string,
   ignore: string[],
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
-  const { ports, settings, image, log, signal } = build
-  const directory = await createGeneratedDirectory(build)
-  const server = await prepareServer(build, contextDir, join(directory, 'server'))
+  const { ports, log, signal } = run
+  const directory = await createGeneratedDirectory(run)
+  const server = await prepareServer(run, contextDir, join(directory, 'server'))
   const dockerfile = join(directory, 'Dockerfile')
-  await writeFile(dockerfile, siteDockerfile({ ...site, ...server, isSpa: settings.spa_fallback }))
+  const isSpa = run.release.settings.spa_fallback
+  await writeFile(dockerfile, siteDockerfile({ ...site, ...server, isSpa }))
   await ports.builder.build({
     contextDir,
     dockerfile: relative(contextDir, dockerfile),
     ignore: server.serverFolder === null ? ignore : [...ignore, `!${server.serverFolder}`],
     tag: image,
-    labels: imageLabels(build, 'image'),
+    labels: imageLabels(run, 'image'),
     noCache: false,
     cacheNamespace: '',
     buildArgs: {},
@@ -173,24 +136,21 @@ async function buildServer(
   })
 }
 
-async function createGeneratedDirectory({ ports, input }: SiteBuild): Promise<string> {
-  const directory = generatedDirectory(ports, input.id)
+/** For files that Berth generates, outside of the checkout: no file of the source can interfere. */
+async function createGeneratedDirectory({ ports, id }: DeployRun): Promise<string> {
+  const directory = join(workDirectory(ports, id), 'generated')
   await mkdir(directory, { recursive: true })
   return realpath(directory)
 }
 
 /** The image of --static-image, or nginx and the files in `folder` that configure it. */
-async function prepareServer({ ports, log, signal }: SiteBuild, contextDir: string, folder: string) {
+async function prepareServer({ ports, log, signal }: DeployRun, contextDir: string, folder: string) {
   const { engine, settings } = ports
   if (settings.staticImage !== '') return { server: settings.staticImage, serverFolder: null }
   const server = await obtainNginx(engine, ({ reason }) => log.info(reason), signal)
   log.info(`the server is ${server}`)
   await writeServerFiles(folder)
   return { server, serverFolder: relative(contextDir, folder) }
-}
-
-function imageLabels({ ports, input }: SiteBuild, kind: string): Record<string, string> {
-  return { ...ownerLabels(ports.owner), [labels.kind]: kind, [labels.id]: input.id }
 }
 
 export interface Site {

@@ -5,7 +5,7 @@ import type { ServiceSettings } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { isOutOfMemory } from '../../../docker/containers/exit-explanation.ts'
 import type { InstanceState } from '../../../docker/containers/instance-state.ts'
-import { wasEngineRestarted } from '../../../docker/engine/engine-restart.ts'
+import { wasEngineRestarted } from '../../../docker/engine/events.ts'
 import { runInside } from '../../../docker/exec/exec.ts'
 import { defaultHost } from '../../../domain/domains.ts'
 import { listens } from '../../../domain/service-types.ts'
@@ -13,10 +13,9 @@ import { codeOf, Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { describeExit, explainDenial } from '../../instances/exit.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineUnavailable } from '../../waiting.ts'
-import { type DeployLog, openDeployLog } from '../log.ts'
+import type { ActorLog } from '../../logs/actor-log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { requireRelease } from '../release.ts'
+import type { DeployRun } from '../run.ts'
 import {
   createPortSearch,
   defaultTimeoutSeconds,
@@ -38,43 +37,33 @@ import {
 } from './probes.ts'
 
 interface ProbeInput {
-  id: string
-  serviceId: string
   port: number
   portSource: PortSource
   /** How long the instances must have run before they replace others; 0 by default. */
   settleMs?: number
 }
 
-export function probeInstances(ports: DeployPorts) {
-  return async (input: ProbeInput, signal: AbortSignal) => {
-    const log = openDeployLog(ports, input.id)
-    const instances = await retryWhileEngineUnavailable(ports, signal, () =>
-      ports.instances.list({ deployId: input.id }),
-    )
-    const check = openCheck(ports, input, instances, log)
-    const pass = async () => {
-      for (const { name } of instances) await waitUntilPassed(ports, name, check, signal)
-    }
-    await pass()
-    log.info(`healthy: ${check.probe().text}`, { brief: check.probe().text })
-    if (await waitForSettling(ports, input, log, signal)) {
-      await preferExpectedPort(ports, input, instances, check)
-      await pass()
-    }
-    const { port, portSource, kind } = check
-    return { at: isoNow(), port, portSource, healthCheck: kind }
+export async function probeInstances(run: DeployRun, input: ProbeInput) {
+  const instances = await run.withEngine(() => run.listInstances())
+  const check = openCheck(run, input, instances)
+  const pass = async () => {
+    for (const { name } of instances) await waitUntilPassed(run, name, check)
   }
+  await pass()
+  run.log.info(`healthy: ${check.probe().text}`, { brief: check.probe().text })
+  if (await waitForSettling(run, input)) {
+    await preferExpectedPort(run, input, instances, check)
+    await pass()
+  }
+  const { port, portSource, kind } = check
+  return { at: isoNow(), port, portSource, healthCheck: kind }
 }
 
 function openCheck(
-  ports: DeployPorts,
-  { id, serviceId, port, portSource }: ProbeInput,
+  { ports, service, release: { settings } }: DeployRun,
+  { port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
-  log: DeployLog,
 ): Check & { kind: HealthCheck } {
-  const { settings } = ports.storage.releases.get(id)!
-  const service = ports.storage.services.get(serviceId)!
   const hasHealthcheck = instances.some(({ health }) => health)
   const healthcheck = createHealthcheck(ports)
   const hostName = defaultHost(service.name, ports.settings.baseDomain)
@@ -82,54 +71,42 @@ function openCheck(
   const previous = service.live_deploy_id ? ports.storage.actors.record(service.live_deploy_id) : null
   const formerPort = previous?.port_source === 'detected' ? (previous.port as number) : null
   const kind = kindOfProbe({ settings, hasHealthcheck })
-  const hasPort = listens(settings)
-  const about = { settings, serviceName: service.name, hasPort, formerPort, log }
+  const about = { settings, serviceName: service.name, hasPort: listens(settings), formerPort }
   const check = { ...about, port, portSource, kind, probe }
   return check
 }
 
 /** An app may open its metrics port first and `$PORT` later. */
 async function preferExpectedPort(
-  ports: DeployPorts,
-  { id, port, portSource }: ProbeInput,
+  run: DeployRun,
+  { port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
   check: Check,
 ): Promise<void> {
   if (check.portSource !== 'detected' || instances.length === 0) return
-  const now = await ports.instances.list({ deployId: id })
-  for (const instance of now) if (!(await listensOn(instance, port))) return
-  check.log.info(`it now listens on ${port}: using that port`)
+  for (const instance of await run.listInstances()) if (!(await listensOn(instance, port))) return
+  run.log.info(`it now listens on ${port}: using that port`)
   Object.assign(check, { port, portSource })
 }
 
 /** Returns whether a wait was needed. */
-async function waitForSettling(
-  ports: DeployPorts,
-  { id, settleMs = 0 }: ProbeInput,
-  log: DeployLog,
-  signal: AbortSignal,
-) {
+async function waitForSettling(run: DeployRun, { settleMs = 0 }: ProbeInput): Promise<boolean> {
   if (settleMs === 0) return false
-  const instances = await retryWhileEngineUnavailable(ports, signal, () =>
-    ports.instances.list({ deployId: id }),
-  )
+  const instances = await run.withEngine(() => run.listInstances())
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false
-  log.info(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
-  await sleep(remainingMs, signal)
+  run.log.info(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
+  await sleep(remainingMs, run.signal)
   return true
 }
 
 /** Probes an instance of a live deploy once. Null if it passes, otherwise the reason. */
 export async function tryProbe(
-  ports: DeployPorts,
-  { id, serviceId }: Pick<ProbeInput, 'id' | 'serviceId'>,
+  { ports, id, serviceId, release: { settings }, signal }: DeployRun,
   instance: InstanceState,
   healthcheck: Healthcheck,
-  signal: AbortSignal,
 ): Promise<string | null> {
-  const { settings } = requireRelease(ports, id)
   const service = ports.storage.services.get(serviceId)
   const record = ports.storage.actors.record(id)
   const port = record?.port as number
@@ -143,7 +120,6 @@ export async function tryProbe(
 interface Check {
   settings: ServiceSettings
   serviceName: string
-  log: DeployLog
   /** Whether the instance must listen on a port. */
   hasPort: boolean
   /** The expected port; replaced when another one is detected. */
@@ -161,24 +137,20 @@ const staleAnswerMs = 1_000
 const shownLines = 50
 
 /** Fails when the instance ends or at the deadline, with the last lines in the log. */
-async function waitUntilPassed(
-  ports: DeployPorts,
-  name: string,
-  check: Check,
-  signal: AbortSignal,
-): Promise<void> {
-  const search = createPortSearch(ports, check, check.log)
-  const waiting = createWaitingLine(check.log)
+async function waitUntilPassed(run: DeployRun, name: string, check: Check): Promise<void> {
+  const { ports, log, signal } = run
+  const search = createPortSearch(ports, check, log)
+  const waiting = createWaitingLine(log)
   const isFinal = createRefusalWatch(ports, check)
   let lastAnswer: string | null = null
   let isStartedAgain = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     const look = () => ports.instances.inspectExit(name, signal)
-    const instance = await retryWhileEngineUnavailable(ports, signal, look).catch(() => null)
+    const instance = await run.withEngine(look).catch(() => null)
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') {
-        const isAgain = isStartedAgain || !(await restartInstance(ports, instance, check.log, signal))
+        const isAgain = isStartedAgain || !(await restartInstance(run, instance))
         if (isAgain) throw await instanceEndedFailure(ports, instance, check)
         isStartedAgain = true
         continue
@@ -199,7 +171,7 @@ async function waitUntilPassed(
       }
       await sleep(pauseMs, signal)
     } catch (error) {
-      await showLastLines(ports, name, check.log)
+      await showLastLines(run, name)
       const failure = signal.aborted ? await unhealthyFailure(ports, name, lastAnswer, check) : error
       throw await explainDenial(ports.instances, name, failure)
     }
@@ -237,7 +209,7 @@ function createRefusalWatch(ports: DeployPorts, { settings }: Check) {
 }
 
 /** Logs each answer once. Answers that differ only in numbers, such as times, count as equal. */
-function createWaitingLine(log: DeployLog) {
+function createWaitingLine(log: ActorLog) {
   let reported: string | null = null
   return (probe: Probe, response: string) => {
     const key = response.replace(/\d+/g, '0')
@@ -279,7 +251,7 @@ async function unhealthyFailure(ports: DeployPorts, name: string, response: stri
   return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure
 }
 
-async function showLastLines(ports: DeployPorts, name: string, log: DeployLog): Promise<void> {
+async function showLastLines({ ports, log }: DeployRun, name: string): Promise<void> {
   const lines = await ports.instances.tail(name, shownLines).catch(() => [])
   if (lines.length === 0) return log.info('the instance wrote nothing')
   log.info(
@@ -292,18 +264,12 @@ async function showLastLines(ports: DeployPorts, name: string, log: DeployLog): 
  * Restarts an instance that ended only because the Docker engine was restarted. Returns false if it ended
  * for another reason or is gone.
  */
-export async function restartInstance(
-  ports: DeployPorts,
-  instance: InstanceState | null,
-  log: DeployLog,
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function restartInstance(run: DeployRun, instance: InstanceState | null): Promise<boolean> {
   if (instance === null) return false
-  const { engine, instances } = ports
-  if (!(await retryWhileEngineUnavailable(ports, signal, () => wasEngineRestarted(engine, instance))))
-    return false
-  log.info('the Docker engine was restarted: starting the instance again')
-  await retryWhileEngineUnavailable(ports, signal, () => instances.start(instance.name))
+  const { engine, instances } = run.ports
+  if (!(await run.withEngine(() => wasEngineRestarted(engine, instance)))) return false
+  run.log.info('the Docker engine was restarted: starting the instance again')
+  await run.withEngine(() => instances.start(instance.name))
   return true
 }
 
@@ -342,12 +308,8 @@ function describeUnhealthy(output: string): string {
 }
 
 /** Why its HEALTHCHECK degrades it, or null. It still serves and is not restarted, as with plain Docker. */
-export function findUnhealthy(
-  ports: DeployPorts,
-  deployId: string,
-  instances: InstanceState[],
-): string | null {
-  if (ports.storage.releases.get(deployId)?.settings.health_check_path) return null
+export function findUnhealthy({ ports, id }: DeployRun, instances: InstanceState[]): string | null {
+  if (ports.storage.releases.get(id)?.settings.health_check_path) return null
   const instance = instances.find(({ health }) => health?.status === 'unhealthy')
   return instance ? `instance ${instance.index + 1} is ${describeUnhealthy(instance.health!.output)}` : null
 }

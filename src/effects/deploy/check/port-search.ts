@@ -7,7 +7,7 @@ import type { InstanceState } from '../../../docker/containers/instance-state.ts
 import { findListeners, type Listener } from '../../../docker/containers/sockets.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { tryConnection } from '../../connection.ts'
-import type { DeployLog } from '../log.ts'
+import type { ActorLog } from '../../logs/actor-log.ts'
 import type { DeployPorts } from '../ports.ts'
 
 export interface Expected {
@@ -55,7 +55,7 @@ export const defaultTimeoutSeconds = 300
 /** The range from which the kernel assigns a port to a listener without one. */
 const isEphemeral = (port: number) => port >= 32_768 && port <= 60_999
 
-export function createPortSearch(ports: DeployPorts, expected: Expected, log: DeployLog): PortSearch {
+export function createPortSearch(ports: DeployPorts, expected: Expected, log: ActorLog): PortSearch {
   let seen = ''
   let since = 0
   let reported = ''

@@ -7,8 +7,7 @@ import { imagesInUse } from '../../engine/images-in-use.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import { removePulledNameOnly } from '../build/pull.ts'
-import { openDeployLog } from '../log.ts'
-import type { DeployPorts } from '../ports.ts'
+import type { DeployRun } from '../run.ts'
 import { removeFormerArchives } from '../source/archive.ts'
 import { removeWork } from '../source/source.ts'
 import { moveRestartPolicy } from '../switch/switch.ts'
@@ -16,43 +15,37 @@ import { drainUpstreamsBestEffort, releaseSlots, restoreUpstreams } from '../swi
 import { stopInstances } from './drain.ts'
 
 interface CleanupInput {
-  id: string
-  serviceId: string
   formerDeployId: string | null
   outcome: string
   canceled: boolean
 }
 
-export function removeTraces(ports: DeployPorts) {
-  return async (input: CleanupInput, signal: AbortSignal) => {
-    const { id, formerDeployId, outcome, canceled } = input
-    ports.downtimes.end(input.serviceId)
-    // Clients that follow the log do not wait for the cleanup.
-    await openDeployLog(ports, id).close(canceled ? outcome : `failed: ${outcome}`)
-    await reapGit(id)
-    await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(ports, id, signal))
-    await removeWork(ports, id)
-    await retryUntilCleanedUp(ports, id, signal, async () => {
-      const previous = stillLive(ports, input) ? formerDeployId : null
-      await moveRestartPolicy(ports, previous, id)
-      if (previous) await restoreUpstreams(ports, { id: previous, serviceId: input.serviceId }, signal)
-      await drainUpstreamsBestEffort(ports, input, signal)
-      await stopInstances(ports, id)
-      await removeOwnImage(ports, input)
-    })
-    await releaseSlots(ports, input, signal)
-    await ports.storage.addresses.release(id)
-    await ports.storage.releases.remove(id)
-    await removeFormerArchives(ports)
-    return { at: isoNow() }
-  }
+export async function removeTraces(run: DeployRun, { formerDeployId, outcome, canceled }: CleanupInput) {
+  const { ports, id, serviceId, signal } = run
+  const { storage } = ports
+  ports.downtimes.delete(serviceId)
+  // Clients that follow the log do not wait for the cleanup.
+  await run.log.close(canceled ? outcome : `failed: ${outcome}`)
+  await reapGit(id)
+  await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(run))
+  await removeWork(ports, id)
+  await retryUntilCleanedUp(ports, id, signal, async () => {
+    const isStillLive = storage.services.get(serviceId)?.live_deploy_id === formerDeployId
+    const previous = isStillLive ? formerDeployId : null
+    await moveRestartPolicy(ports, previous, id)
+    if (previous) await restoreUpstreams(run, previous)
+    await drainUpstreamsBestEffort(ports, run, signal)
+    await stopInstances(ports, id)
+    await removeOwnImage(run)
+  })
+  await releaseSlots(ports, run, signal)
+  await storage.addresses.release(id)
+  await storage.releases.remove(id)
+  await removeFormerArchives(ports)
+  return { at: isoNow() }
 }
 
-function stillLive(ports: DeployPorts, { serviceId, formerDeployId }: CleanupInput): boolean {
-  return ports.storage.services.get(serviceId)?.live_deploy_id === formerDeployId
-}
-
-async function removeOwnImage(ports: DeployPorts, { id, serviceId }: CleanupInput): Promise<void> {
+async function removeOwnImage({ ports, id, serviceId }: DeployRun): Promise<void> {
   const service = ports.storage.services.get(serviceId)
   if (!service) return
   const needOf = imagesInUse(ports, { serviceId, endingId: id })

@@ -5,6 +5,7 @@ import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
 import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { DeployRef, DeployRun } from '../run.ts'
 import {
   drainUpstreamsBestEffort,
   isBehindEdge,
@@ -13,9 +14,7 @@ import {
 } from '../switch/upstreams.ts'
 import { removeOldImages } from './retention.ts'
 
-export interface DrainInput {
-  id: string
-  serviceId: string
+interface DrainInput {
   port: number
   drainUntil: number
   /** Only instances from this index on. */
@@ -25,18 +24,17 @@ export interface DrainInput {
 const stopGraceSeconds = 10
 const pollIntervalMs = 250
 
-export function drainInstances(ports: DeployPorts) {
-  return async (input: DrainInput, signal: AbortSignal) => {
-    await drainUpstreamsBestEffort(ports, input, signal)
-    await retryUntilCleanedUp(ports, input.id, signal, async () => {
-      await waitUntilDrained(ports, input, signal)
-      await stopInstances(ports, input.id)
-      await removeOldImages(ports, input.serviceId, input.id)
-    })
-    await releaseSlots(ports, input, signal)
-    await ports.storage.addresses.release(input.id)
-    return { at: isoNow() }
-  }
+export async function drainInstances(run: DeployRun, input: DrainInput) {
+  const { ports, id, serviceId, signal } = run
+  await drainUpstreamsBestEffort(ports, run, signal)
+  await retryUntilCleanedUp(ports, id, signal, async () => {
+    await waitUntilDrained(run, input)
+    await stopInstances(ports, id)
+    await removeOldImages(ports, serviceId, id)
+  })
+  await releaseSlots(ports, run, signal)
+  await ports.storage.addresses.release(id)
+  return { at: isoNow() }
 }
 
 /** Also removes them, and with `fromIndex` 0 the pre-deploy container. Idempotent. */
@@ -83,7 +81,7 @@ export async function removeAbandoned(
 /** Stops all instances of a deploy immediately. They get no more requests. */
 export async function removeVersion(
   ports: Pick<DeployPorts, 'edge' | 'instances' | 'logCollector' | 'storage'>,
-  deploy: { id: string; serviceId: string },
+  deploy: DeployRef,
   signal: AbortSignal,
 ): Promise<void> {
   await drainUpstreamsBestEffort(ports, deploy, signal)
@@ -94,30 +92,29 @@ export async function removeVersion(
 
 /** Until no request and no connection is open, twice in a row, or the deadline; unknown counts as open. */
 export async function waitUntilDrained(
-  ports: DeployPorts,
+  run: DeployRun,
   input: DrainInput,
-  signal: AbortSignal,
   isCanceled: () => boolean = () => false,
 ): Promise<void> {
-  const served = isBehindEdge(ports, ports.storage.services.get(input.serviceId))
-  if (served) await waitForOpenRequests(ports, input, input.drainUntil, signal, isCanceled)
+  const { ports, signal } = run
+  const { drainUntil, index } = input
+  const served = isBehindEdge(ports, ports.storage.services.get(run.serviceId))
+  if (served) await waitForOpenRequests(run, index, drainUntil, isCanceled)
   // The edge keeps idle connections open. Its own open requests are already counted.
   const except = served ? (await ports.engineReady(signal)).gateway : null
-  const { drainUntil } = input
   for (let idleChecks = 0; idleChecks < 2 && Date.now() < drainUntil && !isCanceled(); ) {
-    idleChecks = (await hasNoConnections(ports, input, except)) ? idleChecks + 1 : 0
+    idleChecks = (await hasNoConnections(run, input, except)) ? idleChecks + 1 : 0
     await sleep(Math.max(0, Math.min(pollIntervalMs, drainUntil - Date.now())), signal)
   }
 }
 
 /** Behind the edge, an unknown count is treated as zero: the edge counts the requests itself. */
 async function hasNoConnections(
-  ports: DeployPorts,
-  { id, port, index: fromIndex = 0 }: DrainInput,
+  run: DeployRun,
+  { port, index: fromIndex = 0 }: DrainInput,
   except: string | null,
-): Promise<boolean> {
-  const instances = await ports.instances.list({ deployId: id })
-  const drained = instances.filter(({ index }) => index >= fromIndex)
+) {
+  const drained = (await run.listInstances()).filter(({ index }) => index >= fromIndex)
   const counts = await Promise.all(drained.map(({ pid }) => (pid ? countConnections(pid, port, except) : 0)))
   return counts.every((count) => count === 0 || (count === null && except !== null))
 }

@@ -6,17 +6,17 @@ import type { CronScheduleInput } from '../../../../machines/cron-schedule.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { sleep } from '../../../async/sleep.ts'
 import type { InstanceState } from '../../../docker/containers/instances.ts'
-import { scheduleIdOf } from '../../../domain/job-defaults.ts'
+import { scheduleIdOf } from '../../../domain/service-types.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { planOf } from '../../cron-schedule/cron-schedule.ts'
 import { isoNow } from '../../iso-now.ts'
-import { retryWhileEngineUnavailable, waitForCommit } from '../../waiting.ts'
+import { waitForCommit } from '../../waiting.ts'
 import { createHealthcheck, findUnhealthy, tryProbe } from '../check/check.ts'
 import type { Healthcheck } from '../check/probes.ts'
 import { removeAbandoned, stopInstances, waitUntilDrained } from '../end/drain.ts'
 import { removeOldImages } from '../end/retention.ts'
-import { openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { DeployRun } from '../run.ts'
 import { removeWork } from '../source/source.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 import { ensureInstance } from '../start/instances.ts'
@@ -30,12 +30,6 @@ import {
 } from '../switch/upstreams.ts'
 import { createHealth, type Health } from './health.ts'
 import { createWakeSignal } from './wake-signal.ts'
-
-interface UpkeepInput {
-  id: string
-  serviceId: string
-  image: string
-}
 
 /** Events wake the loop; this interval catches missed events. */
 const roundIntervalMs = 5000
@@ -54,56 +48,54 @@ const transientCodes = [
   'instance_failed',
 ]
 
-export function keepInstances(ports: DeployPorts) {
-  return async (input: UpkeepInput, signal: AbortSignal) => {
-    const { id, serviceId } = input
-    await openDeployLog(ports, id).close('live')
-    // The notes of a pull that a restart interrupted. A live deploy must not fail because of them.
-    await removeWork(ports, id).catch(() => undefined)
-    const health = createHealth()
-    const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
-      if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
-    })
-    const attempt = createAttempt(ports, input, signal)
-    const scaleDown = createScaleDown(ports, input)
-    const healthcheck = createHealthcheck(ports)
-    const { wake } = wakeSignal
-    const upkeep: Upkeep = { ports, input, health, healthcheck, scaleDown, wake, signal }
-    try {
-      await attempt(() => removeAbandoned(ports, serviceId, signal))
-      await attempt(() => removeOldImages(ports, serviceId))
-      for (;;) {
-        signal.throwIfAborted()
-        const service = ports.storage.services.get(serviceId)
-        const duty = dutyOf(ports, id, service)
-        if (!service || duty === 'over') return { at: isoNow() }
-        if (duty === 'scheduled') {
-          await superviseSchedule(ports, id, service, signal)
-          continue
-        }
-        const outcome = await attempt(() => reconcileOnce(upkeep))
-        await wakeSignal.next(outcome === 'unready' ? unreadyIntervalMs : roundIntervalMs, signal)
+export async function keepInstances(run: DeployRun, { image }: { image: string }) {
+  const { ports, id, serviceId, signal } = run
+  await run.log.close('live')
+  // The notes of a pull that a restart interrupted. A live deploy must not fail because of them.
+  await removeWork(ports, id).catch(() => undefined)
+  const health = createHealth()
+  const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
+    if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
+  })
+  const attempt = createAttempt(run)
+  const scaleDown = createScaleDown(run)
+  const healthcheck = createHealthcheck(ports)
+  const upkeep: Upkeep = { run, image, health, healthcheck, scaleDown, wake: wakeSignal.wake }
+  try {
+    await attempt(() => removeAbandoned(ports, serviceId, signal))
+    await attempt(() => removeOldImages(ports, serviceId))
+    for (;;) {
+      signal.throwIfAborted()
+      const service = ports.storage.services.get(serviceId)
+      const duty = dutyOf(ports, id, service)
+      if (!service || duty === 'over') return { at: isoNow() }
+      if (duty === 'scheduled') {
+        await superviseSchedule(run, service)
+        continue
       }
-    } finally {
-      wakeSignal.close()
-      await scaleDown.close()
-      ports.degradedReasons.clear(id)
+      const outcome = await attempt(() => reconcileOnce(upkeep))
+      await wakeSignal.next(outcome === 'unready' ? unreadyIntervalMs : roundIntervalMs, signal)
     }
+  } finally {
+    wakeSignal.close()
+    await scaleDown.close()
+    ports.degradedReasons.delete(id)
   }
 }
 
 /** Returns null on a transient failure: a live deploy is never abandoned. A repeated one is logged once. */
-function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInput, signal: AbortSignal) {
+function createAttempt(run: DeployRun) {
+  const { ports, id: deploy, serviceId, signal } = run
   let logged: string | null = null
   return async <T>(work: () => Promise<T>): Promise<T | null> => {
     try {
-      const result = await retryWhileEngineUnavailable(ports, signal, work)
+      const result = await run.withEngine(work)
       logged = null
       return result
     } catch (error) {
       if (signal.aborted || !transientCodes.includes(codeOf(error))) throw error
       const reason = messageOf(error)
-      ports.degradedReasons.report(deploy, reason)
+      ports.degradedReasons.set(deploy, reason)
       if (reason !== logged) {
         const service = ports.storage.services.get(serviceId)?.name
         ports.logger.warn({ service, deploy, reason }, 'a live deploy cannot reach its desired state')
@@ -115,13 +107,12 @@ function createAttempt(ports: DeployPorts, { id: deploy, serviceId }: UpkeepInpu
 }
 
 interface Upkeep {
-  ports: DeployPorts
-  input: UpkeepInput
+  run: DeployRun
+  image: string
   health: Health
   healthcheck: Healthcheck
   scaleDown: ScaleDown
   wake: () => void
-  signal: AbortSignal
 }
 
 /** `unready`: an instance that runs does not get requests yet. */
@@ -129,17 +120,17 @@ type Outcome = 'complete' | 'unready'
 
 /** One round: removes surplus instances, creates or starts missing ones, and reports the state. */
 async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
-  const { ports, input, health, scaleDown } = upkeep
-  const found = await ports.instances.list({ deployId: input.id })
+  const { run, health, scaleDown } = upkeep
+  const { ports, id, serviceId } = run
+  const found = await run.listInstances()
   // Read after Docker has responded, because an unavailable engine may have delayed the round.
-  const service = ports.storage.services.get(input.serviceId)
-  const duty = dutyOf(ports, input.id, service)
+  const service = ports.storage.services.get(serviceId)
+  const duty = dutyOf(ports, id, service)
   if (!service || duty === 'over' || duty === 'scheduled') return 'complete'
   const wanted = instancesFor(duty, service)
-  if (found.some(({ index }) => index >= wanted)) removeSurplus(upkeep, duty, wanted, found)
+  if (found.some(({ index }) => index >= wanted)) removeSurplus(upkeep, service, duty, wanted, found)
   // The daemon may have been killed between removing an instance and releasing its address.
-  else if (ports.storage.addresses.get(input.id, wanted))
-    await ports.storage.addresses.release(input.id, wanted)
+  else if (ports.storage.addresses.get(id, wanted)) await ports.storage.addresses.release(id, wanted)
   const isSettled = found.length === wanted && found.every(({ state }) => state === 'running')
   const count = Math.min(wanted, scaleDown.fromIndex ?? wanted)
   try {
@@ -152,29 +143,28 @@ async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
     if (duty !== 'serving' || !isBehindEdge(ports, service)) return 'complete'
     return await reconcileUpstreams(upkeep, count)
   } finally {
-    const now = isSettled ? found : await ports.instances.list({ deployId: input.id })
-    await report(ports, input.id, health.findShortfall(now, wanted) ?? findUnhealthy(ports, input.id, now))
+    const now = isSettled ? found : await run.listInstances()
+    await report(run, health.findShortfall(now, wanted) ?? findUnhealthy(run, now))
   }
 }
 
 /** Runs in the background, because open requests may last long. */
 function removeSurplus(
-  { ports, input, health, scaleDown, wake }: Upkeep,
+  { run, health, scaleDown, wake }: Upkeep,
+  service: ServiceRow,
   duty: Duty,
   wanted: number,
   found: InstanceState[],
 ): void {
-  const { id, serviceId } = input
-  const service = ports.storage.services.get(serviceId)
+  const { ports, id, serviceId } = run
   const isWantedAgain = () => {
     const row = ports.storage.services.get(serviceId)
     return instancesFor(dutyOf(ports, id, row), row) > wanted
   }
   // A worker has no clients, so it has nothing to finish.
-  const isConnected = service?.type !== 'background_worker'
-  const drainMs = isConnected ? (service?.drain_seconds ?? 0) * 1000 : 0
+  const drainMs = service.type === 'background_worker' ? 0 : service.drain_seconds * 1000
   const isHurried = duty === 'yielding'
-  if (isHurried) ports.downtimes.begin(serviceId)
+  if (isHurried && !ports.downtimes.has(serviceId)) ports.downtimes.set(serviceId, Date.now())
   const limitMs = isHurried ? Math.min(briefDrainMs, drainMs) : drainMs
   const surplus = found.filter(({ index }) => index >= wanted)
   const onStop = () => surplus.forEach(({ name }) => void health.expectExit(name))
@@ -182,37 +172,35 @@ function removeSurplus(
 }
 
 /** An instance that passed its check gets requests. One that ended gets none until it passes again. */
-async function reconcileUpstreams(
-  { ports, input, health, healthcheck, signal }: Upkeep,
-  count: number,
-): Promise<Outcome> {
-  const instances = (await ports.instances.list({ deployId: input.id })).filter(({ index }) => index < count)
-  await drainEnded(ports, input, instances, signal, count)
+async function reconcileUpstreams({ run, health, healthcheck }: Upkeep, count: number): Promise<Outcome> {
+  const { ports, id, serviceId } = run
+  const instances = (await run.listInstances()).filter(({ index }) => index < count)
+  await drainEnded(run, instances, count)
   const running = instances.filter(({ state }) => state === 'running')
   const passed: InstanceState[] = []
   let unready: string | null = null
   for (const instance of running) {
-    if (isAdmitted(ports, input, instance)) continue
-    const response = await tryProbe(ports, input, instance, healthcheck, signal)
+    if (isAdmitted(run, instance)) continue
+    const response = await tryProbe(run, instance, healthcheck)
     if (response === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${response}`
   }
   // A probe may be slow. If another deploy is about to serve, that deploy decides.
-  if (dutyOf(ports, input.id, ports.storage.services.get(input.serviceId)) !== 'serving') return 'complete'
+  if (dutyOf(ports, id, ports.storage.services.get(serviceId)) !== 'serving') return 'complete'
   try {
-    await admit(ports, input, passed, signal, edgeTimeoutMs)
+    await admit(run, passed, edgeTimeoutMs)
   } catch (error) {
     unready = messageOf(error)
     throw error
   } finally {
     health.sawUnready(unready)
   }
-  return running.every((instance) => isAdmitted(ports, input, instance)) ? 'complete' : 'unready'
+  return running.every((instance) => isAdmitted(run, instance)) ? 'complete' : 'unready'
 }
 
 /** Docker restarts a crashed instance; one that it no longer restarts, or has lost, is restored here. */
 async function reconcileInstance(
-  { ports, input, signal }: Upkeep,
+  { run, image }: Upkeep,
   service: ServiceRow,
   duty: Duty,
   index: number,
@@ -220,14 +208,14 @@ async function reconcileInstance(
 ): Promise<void> {
   const restart = duty === 'serving' ? 'unless-stopped' : 'no'
   const runs = instance?.state === 'running' || instance?.state === 'restarting'
-  if (!runs) await ensureInstance(ports, service, { ...input, index, restart }, signal)
-  if (instance && instance.restart !== restart) await ports.instances.setRestart(instance.name, restart)
+  if (!runs) await ensureInstance(run, service, { image, index, restart })
+  if (instance && instance.restart !== restart) await run.ports.instances.setRestart(instance.name, restart)
 }
 
 /** Sends an event only on a change, because each event is a commit. */
-async function report(ports: DeployPorts, id: string, shortfall: string | null): Promise<void> {
-  if (shortfall === null) ports.degradedReasons.clear(id)
-  else ports.degradedReasons.report(id, shortfall)
+async function report({ ports, id }: DeployRun, shortfall: string | null): Promise<void> {
+  if (shortfall === null) ports.degradedReasons.delete(id)
+  else ports.degradedReasons.set(id, shortfall)
   const degraded = shortfall !== null
   const row = ports.storage.actors.get(id)
   const known = (row?.snapshot as { context?: { degraded?: boolean } } | undefined)?.context?.degraded
@@ -267,11 +255,9 @@ export function instancesFor(duty: Duty, service: ServiceRow | null): number {
  * deploy. Returns when another deploy is live, or the service is being deleted.
  */
 async function superviseSchedule(
-  ports: DeployPorts,
-  deployId: string,
+  { ports, id: deployId, signal }: DeployRun,
   service: ServiceRow,
-  signal: AbortSignal,
-) {
+): Promise<void> {
   const { id: serviceId } = service
   const id = scheduleIdOf(serviceId)
   const plan = planOf(service)
@@ -329,33 +315,29 @@ interface ScaleDown {
 }
 
 /** Removes surplus instances: first no new requests, then time for open requests, then the stop. */
-function createScaleDown(
-  ports: DeployPorts,
-  { id, serviceId }: { id: string; serviceId: string },
-): ScaleDown {
+function createScaleDown(supervising: DeployRun): ScaleDown {
   const closing = new AbortController()
+  const run = supervising.within(closing.signal)
+  const { ports, id, signal } = run
   let state: State = { phase: 'idle' }
 
   const remove = async ({ fromIndex, limitMs }: ScaleDownRequest, { isWantedAgain, onStop }: Hooks) => {
-    const { signal } = closing
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
-    const drainRequest = { id, serviceId, port, index: fromIndex, drainUntil: Date.now() + limitMs }
-    await drainUpstreamsBestEffort(ports, drainRequest, signal, fromIndex)
-    await retryWhileEngineUnavailable(ports, signal, () =>
-      waitUntilDrained(ports, drainRequest, signal, isWantedAgain),
-    )
+    const drainRequest = { port, index: fromIndex, drainUntil: Date.now() + limitMs }
+    await drainUpstreamsBestEffort(ports, run, signal, fromIndex)
+    await run.withEngine(() => waitUntilDrained(run, drainRequest, isWantedAgain))
     if (isWantedAgain() || state.phase !== 'draining') return
     state = { ...state, phase: 'stopping' }
     onStop()
-    await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, id, fromIndex))
-    await releaseSlots(ports, drainRequest, signal, fromIndex)
+    await run.withEngine(() => stopInstances(ports, id, fromIndex))
+    await releaseSlots(ports, run, signal, fromIndex)
   }
   const removeOrWarn = (request: ScaleDownRequest, hooks: Hooks) =>
     remove(request, hooks).catch(async (error: unknown) => {
-      if (closing.signal.aborted) return
+      if (signal.aborted) return
       ports.logger.warn({ deploy: id, reason: messageOf(error) }, 'instances could not be stopped; retrying')
       // The next round starts as soon as this one has ended, and Docker may refuse again immediately.
-      await sleep(retryPauseMs, closing.signal).catch(() => undefined)
+      await sleep(retryPauseMs, signal).catch(() => undefined)
     })
 
   return {

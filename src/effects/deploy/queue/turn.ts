@@ -9,46 +9,37 @@ import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { makeRoom } from '../../disk/image-volumes.ts'
 import { isoNow } from '../../iso-now.ts'
-import type { ActorLog } from '../../logs/actor-log.ts'
-import { retryWhileEngineUnavailable, waitForCommit, waitForEngine } from '../../waiting.ts'
-import { openDeployLog } from '../log.ts'
+import { waitForCommit, waitForEngine } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { DeployRun } from '../run.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 
-interface TurnInput {
-  id: string
-  serviceId: string
-  source: DeploySource
-}
-
 /** Waits for the turn, then freezes what the deploy runs with. */
-export function awaitTurn(ports: DeployPorts) {
-  return async (input: TurnInput, signal: AbortSignal) => {
-    const log = openDeployLog(ports, input.id)
-    const turn = await waitForTurn(ports, input, signal, log.info)
-    if (turn.supersededBy) return { ...noTurn, supersededBy: turn.supersededBy, at: isoNow() }
-    await waitForEngine(ports, signal, log.info)
-    const isReuse = input.source.kind === 'reuse'
-    const reused = isReuse ? findReusedImage(ports, input) : null
-    // A deploy that could not finish does not start. A full disk never stops instances that already run.
-    if (reused) await requireImage(ports, reused.image, signal)
-    else await makeRoom(ports, signal)
-    await ports.storage.releases.freeze(input.id, () => createRelease(ports, input))
-    const service = requireService(ports, input.serviceId)
-    const { settings } = ports.storage.releases.get(input.id)!
-    const exclusive = settings.disk_mount_path !== null && usesDisk(ports, service.live_deploy_id)
-    return {
-      at: isoNow(),
-      supersededBy: null,
-      formerDeployId: service.live_deploy_id,
-      exclusive,
-      preDeploy: settings.pre_deploy_command !== null && !isReuse,
-      onSchedule: settings.type === 'cron_job',
-      checkMs: settings.health_check_timeout_seconds * 1000,
-      settleMs: service.live_deploy_id && !exclusive ? settleMsOf(ports, settings) : 0,
-      drainMs: settings.drain_seconds * 1000,
-      reused,
-    }
+export async function awaitTurn(run: DeployRun, { source }: { source: DeploySource }) {
+  const { ports, id, serviceId, log, signal } = run
+  const supersededBy = await waitForTurn(run)
+  if (supersededBy) return { ...noTurn, supersededBy, at: isoNow() }
+  await waitForEngine(ports, signal, log.info)
+  const isReuse = source.kind === 'reuse'
+  const reused = isReuse ? findReusedImage(run, source) : null
+  // A deploy that could not finish does not start. A full disk never stops instances that already run.
+  if (reused) await requireImage(run, reused.image)
+  else await makeRoom(ports, signal)
+  await ports.storage.releases.freeze(id, () => createRelease(run, source))
+  const service = requireService(ports, serviceId)
+  const { settings } = run.release
+  const exclusive = settings.disk_mount_path !== null && usesDisk(ports, service.live_deploy_id)
+  return {
+    at: isoNow(),
+    supersededBy: null,
+    formerDeployId: service.live_deploy_id,
+    exclusive,
+    preDeploy: settings.pre_deploy_command !== null && !isReuse,
+    onSchedule: settings.type === 'cron_job',
+    checkMs: settings.health_check_timeout_seconds * 1000,
+    settleMs: service.live_deploy_id && !exclusive ? settleMsOf(ports, settings) : 0,
+    drainMs: settings.drain_seconds * 1000,
+    reused,
   }
 }
 
@@ -72,24 +63,20 @@ const noTurn = {
   reused: null,
 }
 
-async function waitForTurn(
-  ports: DeployPorts,
-  { id, serviceId }: TurnInput,
-  signal: AbortSignal,
-  log: ActorLog['info'],
-): Promise<{ supersededBy: string | null }> {
+/** Returns the newer deploy that takes the turn instead, or null. */
+async function waitForTurn({ ports, id, serviceId, log, signal }: DeployRun): Promise<string | null> {
   let logged: string | null = null
-  return waitForCommit(ports.storage.changes, serviceId, signal, () => {
+  const turn = await waitForCommit(ports.storage.changes, serviceId, signal, () => {
     requireService(ports, serviceId)
     const { ahead, newer } = findNeighbours(ports, id, serviceId)
-    if (newer) return { supersededBy: newer }
-    if (!ahead) return { supersededBy: null }
+    if (newer || !ahead) return { supersededBy: newer }
     if (logged !== ahead) {
-      log(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
+      log.info(`waiting for ${ahead} of this service to finish`, { brief: `behind ${ahead}` })
     }
     logged = ahead
     return null
   })
+  return turn.supersededBy
 }
 
 /** Among the service's active deploys: the one ahead of this one, and the newest one queued behind it. */
@@ -126,7 +113,7 @@ function settingsOf(service: ServiceRow): ServiceSettings {
 }
 
 /** A rollback uses the release of its target; every other deploy uses the current settings. */
-function createRelease(ports: DeployPorts, { serviceId, source }: TurnInput): Release {
+function createRelease({ ports, serviceId }: DeployRun, source: DeploySource): Release {
   const target = source.kind === 'reuse' ? source.deploy_id : null
   if (target === null) {
     const settings = settingsOf(requireService(ports, serviceId))
@@ -139,7 +126,7 @@ function createRelease(ports: DeployPorts, { serviceId, source }: TurnInput): Re
 }
 
 /** A restart starts the version that is live when it runs, not when it was requested. */
-function findReusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
+function findReusedImage({ ports, serviceId }: DeployRun, source: DeploySource) {
   const id = source.deploy_id ?? requireService(ports, serviceId).live_deploy_id
   const reused = id ? ports.storage.actors.record(id) : null
   if (!reused) throw new Failure('conflict', 'this service is not live, so it cannot be restarted')
@@ -151,8 +138,8 @@ function findReusedImage(ports: DeployPorts, { serviceId, source }: TurnInput) {
   }
 }
 
-async function requireImage(ports: DeployPorts, image: string, signal: AbortSignal): Promise<void> {
-  const found = await retryWhileEngineUnavailable(ports, signal, () => inspectImage(ports.engine, image))
+async function requireImage(run: DeployRun, image: string): Promise<void> {
+  const found = await run.withEngine(() => inspectImage(run.ports.engine, image))
   if (!found)
     throw new Failure('image_gone', `the image ${image} no longer exists: it was removed from Docker`)
 }

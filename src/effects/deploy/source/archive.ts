@@ -10,30 +10,18 @@ import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { size } from '../../../quantities.ts'
 import { availableBytes } from '../../disk/disk.ts'
-import type { DeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { DeployRun } from '../run.ts'
 
-interface UnpackInput {
-  id: string
-  serviceId: string
-  source: DeploySource
-  /** Created by the unpacking. */
-  directory: string
-}
-
-/** Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
-export async function unpackSource(
-  ports: DeployPorts,
-  input: UnpackInput,
-  log: DeployLog,
-  signal: AbortSignal,
-) {
+/** Creates the directory. Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
+export async function unpackSource(run: DeployRun, source: DeploySource, directory: string) {
+  const { ports, id, log } = run
   const { archives } = ports.storage
-  const archiveId = archiveOf(input)
+  const archiveId = archiveOf({ id, source })
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
-  const unpacked = await unpackAndSettle(ports, input, archiveId, signal)
+  const unpacked = await unpackAndSettle(run, archiveId, directory)
   if (unpacked.leftOut) log.info(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
   log.info(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
@@ -42,32 +30,20 @@ export async function unpackSource(
 }
 
 /** After a broken archive the service returns to the one before; the broken file goes with its deploy. */
-async function unpackAndSettle(
-  ports: DeployPorts,
-  input: UnpackInput,
-  archiveId: string,
-  signal: AbortSignal,
-) {
+async function unpackAndSettle(run: DeployRun, archiveId: string, directory: string): Promise<Unpacked> {
+  const { ports, serviceId, signal, release } = run
   const { archives, services } = ports.storage
+  const file = archives.path(archiveId)
+  const roomBytes = await availableBytes(ports.settings)
+  const keepsFolder = (tree: string, folder: string) => isFolderInSettings(tree, folder, release.settings)
   try {
-    const unpacked = await unpackInto(ports, input, archives.path(archiveId), signal)
-    await services.settleArchive(input.serviceId, archiveId, true)
+    const unpacked = await unpackArchive({ file, directory, signal, roomBytes, keepsFolder })
+    await services.settleArchive(serviceId, archiveId, true)
     return unpacked
   } catch (error) {
-    if (codeOf(error) === 'archive_invalid') await services.settleArchive(input.serviceId, archiveId, false)
+    if (codeOf(error) === 'archive_invalid') await services.settleArchive(serviceId, archiveId, false)
     throw error
   }
-}
-
-async function unpackInto(
-  { settings, storage }: DeployPorts,
-  { id, directory }: UnpackInput,
-  file: string,
-  signal: AbortSignal,
-): Promise<Unpacked> {
-  const release = storage.releases.get(id)!
-  const keepsFolder = (tree: string, folder: string) => isFolderInSettings(tree, folder, release.settings)
-  return unpackArchive({ file, directory, signal, roomBytes: await availableBytes(settings), keepsFolder })
 }
 
 /** Whether a path in the settings starts with it. With a Dockerfile, a site's path is inside its image. */

@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { lstat, mkdir, open, opendir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
-import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
 import { removeTree } from '../../../archive/removal.ts'
 import { Failure } from '../../../errors.ts'
 import { checkoutSource } from '../../../git/checkout.ts'
@@ -20,36 +20,32 @@ import {
   type RepositoryAccess,
 } from '../../git-connection/repository-access.ts'
 import { isoNow } from '../../iso-now.ts'
-import { type DeployLog, isRetry, openDeployLog } from '../log.ts'
+import type { ActorLog } from '../../logs/actor-log.ts'
 import type { DeployPorts } from '../ports.ts'
+import type { DeployRun } from '../run.ts'
 import { unpackSource } from './archive.ts'
 
-type FetchInput = { id: string; serviceId: string; source: DeploySource }
-
-export function fetchSource(ports: DeployPorts) {
-  return async (input: FetchInput, signal: AbortSignal) => {
-    const log = openDeployLog(ports, input.id)
-    if (isRetry(ports, input.id)) log.info('fetching starts again: the daemon was restarted')
-    await reapGit(input.id) // of a killed daemon: two gits must not run in one directory
-    const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
-    const fetched = await guardDirectory(ports, guarded, signal, (bound) =>
-      fetchInto(ports, input, log, bound),
-    )
-    await logLfsPointers(checkoutDirectory(ports, input.id), log)
-    return { ...fetched, at: isoNow() }
-  }
+interface FetchInput {
+  source: DeploySource
 }
 
-async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, signal: AbortSignal) {
-  const { id, serviceId, source } = input
+export async function fetchSource(run: DeployRun, input: FetchInput) {
+  const { ports, id, log, signal } = run
+  if (run.isRepeated) log.info('fetching starts again: the daemon was restarted')
+  await reapGit(id) // of a killed daemon: two gits must not run in one directory
+  const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
+  const fetched = await guardDirectory(ports, guarded, signal, (bound) => fetchInto(run.within(bound), input))
+  await logLfsPointers(checkoutDirectory(ports, id), log)
+  return { ...fetched, at: isoNow() }
+}
+
+async function fetchInto(run: DeployRun, { source }: FetchInput) {
+  const { ports, id, log, signal } = run
   const directory = checkoutDirectory(ports, id)
-  if (source.kind === 'archive') {
-    return unpackSource(ports, { id, serviceId, source, directory }, log, signal)
-  }
+  if (source.kind === 'archive') return unpackSource(run, source, directory)
   await mkdir(directory, { recursive: true })
-  const repository = parseRepositoryUrl(source.repo_url!)
-  const access = await accessFor(ports, serviceId, repository, log)
-  const addedOwners = ports.storage.services.get(serviceId)?.submodule_owners ?? []
+  const access = await accessFor(run, parseRepositoryUrl(source.repo_url!))
+  const addedOwners = ports.storage.services.get(run.serviceId)?.submodule_owners ?? []
   const checkout = await checkoutSource({
     repository: { ...access.repository, credentials: null },
     credentials: access.credentials,
@@ -65,16 +61,12 @@ async function fetchInto(ports: DeployPorts, input: FetchInput, log: DeployLog, 
     signal,
   })
   if (source.branch === null && checkout.branch !== null)
-    await saveDefaultBranch(ports, input, checkout.branch)
+    await saveDefaultBranch(run, source, checkout.branch)
   return checkout
 }
 
 /** Saves the default branch in the service's settings, because the remote may change its default later. */
-async function saveDefaultBranch(
-  ports: DeployPorts,
-  { serviceId, source }: FetchInput,
-  branch: string,
-): Promise<void> {
+async function saveDefaultBranch({ ports, serviceId }: DeployRun, source: DeploySource, branch: string) {
   const isMatch = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
   const { services } = ports.storage
   if (!isMatch(services.get(serviceId))) return
@@ -83,12 +75,11 @@ async function saveDefaultBranch(
 
 /** The credentials of the service's own URL come first, then those of a git connection. */
 async function accessFor(
-  ports: DeployPorts,
-  serviceId: string,
+  run: DeployRun,
   repository: RepositoryUrl,
-  log: DeployLog,
 ): Promise<Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>> {
-  const credentials = credentialsFor(ports, serviceId, repository)
+  const { ports, log } = run
+  const credentials = credentialsFor(run, repository)
   if (credentials) return { repository, credentials, connection: null }
   const access = await accessRepository(ports, repository)
   if (access.connection === null) return access
@@ -100,11 +91,7 @@ async function accessFor(
 }
 
 /** The settings may have moved to another host since the request; credentials are never sent there. */
-function credentialsFor(
-  ports: DeployPorts,
-  serviceId: string,
-  { url, kind }: RepositoryUrl,
-): Credentials | null {
+function credentialsFor({ ports, serviceId }: DeployRun, { url, kind }: RepositoryUrl): Credentials | null {
   const stored = ports.storage.credentials.get(serviceId)
   if (!stored || (kind !== 'https' && kind !== 'http') || stored.origin !== new URL(url).origin) return null
   return { username: stored.username, password: stored.password }
@@ -118,22 +105,14 @@ export function checkoutDirectory(ports: DeployPorts, deployId: string): string 
   return join(workDirectory(ports, deployId), 'source')
 }
 
-/** Files that Berth generates for a build, outside of the checkout: no file of the source can interfere. */
-export function generatedDirectory(ports: DeployPorts, deployId: string): string {
-  return join(workDirectory(ports, deployId), 'generated')
-}
-
 export async function removeWork(ports: DeployPorts, deployId: string): Promise<void> {
   await removeTree(workDirectory(ports, deployId))
 }
 
 /** The folder that `root_dir` names. Throws `source_not_found` if it is missing or outside of the source. */
-export async function resolveRoot(
-  ports: DeployPorts,
-  deployId: string,
-  { root_dir }: Pick<ServiceSettings, 'root_dir'>,
-): Promise<string> {
-  const root = await resolveInside(checkoutDirectory(ports, deployId), root_dir ?? '.', 'the root dir')
+export async function resolveRoot({ ports, id, release }: DeployRun): Promise<string> {
+  const { root_dir } = release.settings
+  const root = await resolveInside(checkoutDirectory(ports, id), root_dir ?? '.', 'the root dir')
   if ((await stat(root)).isDirectory()) return root
   throw new Failure('source_not_found', `the root dir ${root_dir} is not a folder`)
 }
@@ -169,7 +148,7 @@ const maxEntries = 20_000
  * Logs which files of the source only point to a content in Git LFS. The deploy continues, because it may
  * not need them.
  */
-export async function logLfsPointers(directory: string, log: DeployLog): Promise<void> {
+export async function logLfsPointers(directory: string, log: ActorLog): Promise<void> {
   const pointers = await findLfsPointers(directory)
   for (const path of pointers.slice(0, maxShown)) {
     const name = path.replace(/\p{Cc}/gu, '?')

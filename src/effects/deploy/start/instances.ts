@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import type { DeploySource, DeployWarning } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'
-import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
 import { giveEmptyDisk } from '../../../docker/containers/disk-owner.ts'
 import type { InstanceSpec } from '../../../docker/containers/spec.ts'
 import { ensureVolume } from '../../../docker/containers/volumes.ts'
@@ -20,11 +20,9 @@ import { lookUpDatastore } from '../../datastore/access.ts'
 import type { DefaultLimits } from '../../engine/ports.ts'
 import { isoNow } from '../../iso-now.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
-import { retryWhileEngineUnavailable } from '../../waiting.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
-import { isRetry, openDeployLog } from '../log.ts'
 import type { DeployPorts } from '../ports.ts'
-import { requireRelease } from '../release.ts'
+import type { DeployRun } from '../run.ts'
 import { retryWhileDiskInUse, withDisk } from './disk-claim.ts'
 import {
   type ChosenPort,
@@ -37,58 +35,40 @@ import {
 } from './environment.ts'
 
 export interface StartInput {
-  id: string
-  serviceId: string
   image: string
   commitSha: string | null
 }
 
-export function startInstances(ports: DeployPorts) {
-  return async (input: StartInput, signal: AbortSignal) => {
-    const log = openDeployLog(ports, input.id)
-    const service = ports.storage.services.get(input.serviceId)!
-    await retryWhileEngineUnavailable(ports, signal, () => removePreDeploy(ports, input.id))
-    const chosen = await retryWhileEngineUnavailable(ports, signal, () =>
-      resolveEnvironment(ports, input, service),
-    )
-    const count = wantedInstances(service)
-    const warnings =
-      count === 0
-        ? []
-        : await retryWhileEngineUnavailable(ports, signal, () => findWarnings(ports, input, service))
-    // After a restart there may be more instances than wanted now, and some may have stopped.
-    if (isRetry(ports, input.id)) {
-      await retryWhileEngineUnavailable(ports, signal, () => stopInstances(ports, input.id, count))
-    }
-    // A version of a suspended service is checked too: otherwise the next start of the service would run an
-    // unchecked version.
-    if (service.suspended) log.info('the service is suspended: this version is checked, then stopped')
-    for (let index = 0; index < count; index++) {
-      const wanted = { ...input, index, restart: 'no' } as const
-      const start = () => ensureInstance(ports, service, wanted, signal)
-      const state = await retryWhileDiskInUse(log, signal, () =>
-        retryWhileEngineUnavailable(ports, signal, start),
-      )
-      const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
-      const brief = `instance ${index + 1} of ${count} at ${place}`
-      log.info(`started ${brief}`, { brief })
-    }
-    if (count === 0) log.info(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
-    return { at: isoNow(), ...chosen, warnings }
+export async function startInstances(run: DeployRun, input: StartInput) {
+  const { ports, id, log, service } = run
+  await run.withEngine(() => removePreDeploy(ports, id))
+  const chosen = await run.withEngine(() => resolveEnvironment(run, input))
+  const count = wantedInstances(service)
+  const warnings = count === 0 ? [] : await run.withEngine(() => findWarnings(run, input.image))
+  // After a restart there may be more instances than wanted now, and some may have stopped.
+  if (run.isRepeated) await run.withEngine(() => stopInstances(ports, id, count))
+  // A version of a suspended service is checked too: otherwise the next start of the service would run an
+  // unchecked version.
+  if (service.suspended) log.info('the service is suspended: this version is checked, then stopped')
+  for (let index = 0; index < count; index++) {
+    const start = () => ensureInstance(run, service, { image: input.image, index, restart: 'no' })
+    const state = await retryWhileDiskInUse(run, () => run.withEngine(start))
+    const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
+    const brief = `instance ${index + 1} of ${count} at ${place}`
+    log.info(`started ${brief}`, { brief })
   }
+  if (count === 0) log.info(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
+  return { at: isoNow(), ...chosen, warnings }
 }
 
 /** Also logs them. */
-async function findWarnings(
-  ports: DeployPorts,
-  { id, image }: StartInput,
-  { name }: ServiceRow,
-): Promise<DeployWarning[]> {
-  const { disk_mount_path } = requireRelease(ports, id).settings
+async function findWarnings(run: DeployRun, image: string): Promise<DeployWarning[]> {
+  const { ports, log } = run
+  const { name } = run.service
+  const { disk_mount_path } = run.release.settings
   const disk = disk_mount_path && posix.join(disk_mount_path, '.')
   const paths = (await inspectImage(ports.engine, image))?.volumePaths ?? []
   const uncovered = paths.filter((path) => path !== disk)
-  const log = openDeployLog(ports, id)
   for (const path of uncovered) {
     log.info(
       `warning: the image keeps data in ${path} (VOLUME), where ${name} has no disk: each new instance`,
@@ -104,47 +84,38 @@ function scheduleOf({ schedule, timezone }: ServiceRow): string {
 }
 
 /** Resolves the port and the env once. A repeated start uses the stored values. */
-export async function resolveEnvironment(
-  ports: DeployPorts,
-  input: StartInput,
-  service: ServiceRow,
-): Promise<ChosenPort> {
-  const release = requireRelease(ports, input.id)
+export async function resolveEnvironment(run: DeployRun, input: StartInput): Promise<ChosenPort> {
+  const { ports, id, service, release } = run
+  const { settings } = release
   const image = await inspectImage(ports.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} no longer exists`)
   const lookup: Lookup = (kind, name, property) => resolveProperty(ports, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
   // Once resolved, the env includes Berth's PORT.
   const hasPort = release.env.some(({ key, value }) => key === 'PORT' && value.trim() !== '')
-  const chosen = choosePort(release.settings, hasPort ? vars : [], image.exposedPorts)
+  const chosen = choosePort(settings, hasPort ? vars : [], image.exposedPorts)
   if (release.resolved) return chosen
   const { port } = chosen
-  await logEnvironmentWarnings(ports, input.id, release.settings, vars)
-  const source = ports.storage.actors.record(input.id)?.source as DeploySource | undefined
-  const resolved = withDefaults(withPort(release.settings, vars, port), {
+  await logEnvironmentWarnings(run, vars)
+  const source = ports.storage.actors.record(id)?.source as DeploySource | undefined
+  const resolved = withDefaults(withPort(settings, vars, port), {
     PORT: String(port),
     BERTH_SERVICE_ID: service.id,
     BERTH_SERVICE_NAME: service.name,
-    BERTH_DEPLOY_ID: input.id,
+    BERTH_DEPLOY_ID: id,
     BERTH_GIT_COMMIT: input.commitSha ?? '',
     BERTH_GIT_BRANCH: source?.branch ?? '',
     BERTH_URL: urlOf(service, ports.publication) ?? '',
   })
-  await ports.storage.releases.resolve(input.id, resolved)
+  await ports.storage.releases.resolve(id, resolved)
   return chosen
 }
 
 /** Logs settings that the instances get in a different form than configured. */
-async function logEnvironmentWarnings(
-  ports: DeployPorts,
-  id: string,
-  settings: ServiceSettings,
-  vars: EnvVar[],
-) {
-  const log = openDeployLog(ports, id)
-  const unused = unusedPort(settings, vars)
+async function logEnvironmentWarnings({ ports, log, release }: DeployRun, vars: EnvVar[]): Promise<void> {
+  const unused = unusedPort(release.settings, vars)
   if (unused) log.info(unused)
-  const limit = settings.cpu_limit
+  const limit = release.settings.cpu_limit
   if (!limit) return
   const { cpus } = await ports.engine.info()
   if (limit > cpus) {
@@ -175,27 +146,20 @@ export function resolveProperty(
 }
 
 export async function ensureInstance(
-  ports: DeployPorts,
+  run: DeployRun,
   service: ServiceRow,
-  wanted: { id: string; image: string; index: number; restart: InstanceSpec['restart'] },
-  signal: AbortSignal,
+  wanted: { image: string; index: number; restart: InstanceSpec['restart'] },
 ) {
+  const { ports, id, signal } = run
   const network = await ports.engineReady(signal)
-  const release = requireRelease(ports, wanted.id)
-  const address = await allocateAddress(ports, wanted.id, wanted.index, network)
-  const spec = instanceSpec(ports, service, release, { ...wanted, address, network: network.name })
+  const { release } = run
+  const address = await allocateAddress(ports, id, wanted.index, network)
+  const spec = instanceSpec(ports, service, release, { id, ...wanted, address, network: network.name })
   if (!spec.volume) return ports.instances.ensure(spec, signal)
-  return withDisk(ports, service.id, wanted.id, signal, () => ensureWithVolume(ports, service, spec, signal))
-}
-
-async function ensureWithVolume(
-  ports: DeployPorts,
-  service: ServiceRow,
-  spec: InstanceSpec,
-  signal: AbortSignal,
-) {
-  await ensureDisk(ports, service, spec)
-  return ports.instances.ensure(spec, signal)
+  return withDisk(run, async () => {
+    await ensureDisk(ports, service, spec)
+    return ports.instances.ensure(spec, signal)
+  })
 }
 
 /** If the container has a disk. Docker itself would create a volume without Berth's labels. */

@@ -8,12 +8,7 @@ import { defaultHost, isPublicType } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { isUpstreamOf } from '../../edge/haproxy-edge.ts'
 import type { DeployPorts } from '../ports.ts'
-import { requireRelease } from '../release.ts'
-
-interface DeployRef {
-  id: string
-  serviceId: string
-}
+import type { DeployRef, DeployRun } from '../run.ts'
 
 const pollIntervalMs = 250
 
@@ -26,83 +21,69 @@ export function isBehindEdge(ports: DeployPorts, service: Pick<ServiceRow, 'type
  * then client requests. Admitted instances stay admitted. Throws `not_reached`.
  */
 export async function admit(
-  ports: DeployPorts,
-  { id, serviceId }: DeployRef,
+  run: DeployRun,
   instances: readonly InstanceState[],
-  signal: AbortSignal,
   withinMs?: number,
 ): Promise<void> {
-  const { upstreams } = ports.storage
-  const pending = instances.filter((instance) => !isAdmitted(ports, { id, serviceId }, instance))
+  const { ports, id, serviceId, signal } = run
+  const pending = instances.filter((instance) => !isAdmitted(run, instance))
   if (pending.length === 0) return
-  const slots = await allocateSlots(ports, { id, serviceId }, pending)
+  const slots = await allocateSlots(run, pending)
   await ports.edge.apply(serviceId, signal, withinMs)
-  await verify(ports, { id, serviceId }, slots, signal)
+  await verify(run, slots)
   signal.throwIfAborted()
   const admitted = new Set(pending.map(({ index }) => index))
-  await upstreams.setState(serviceId, (row) => row.deploy_id === id && admitted.has(row.index), 'ready')
+  const isMatch = (row: UpstreamRow) => row.deploy_id === id && admitted.has(row.index)
+  await ports.storage.upstreams.setState(serviceId, isMatch, 'ready')
   await ports.edge.apply(serviceId, signal, withinMs)
 }
 
 /** Whether this run of the instance gets requests already. */
-export function isAdmitted(
-  { storage }: DeployPorts,
-  { id, serviceId }: DeployRef,
-  instance: InstanceState,
-): boolean {
+export function isAdmitted({ ports, id, serviceId }: DeployRun, instance: InstanceState): boolean {
   const { index, startedAt } = instance
-  const rows = storage.upstreams.list(serviceId).filter(isUpstreamOf(id))
+  const rows = ports.storage.upstreams.list(serviceId).filter(isUpstreamOf(id))
   return rows.some((row) => row.index === index && row.run === startedAt && row.state === 'ready')
 }
 
-async function allocateSlots(
-  ports: DeployPorts,
-  { id, serviceId }: DeployRef,
-  instances: InstanceState[],
-): Promise<number[]> {
-  const { storage } = ports
-  await storage.upstreams.allocatePool(serviceId)
-  const port = storage.actors.record(id)?.port as number
-  const { protocol = 'http' } = requireRelease(ports, id).settings
+async function allocateSlots(run: DeployRun, instances: InstanceState[]): Promise<number[]> {
+  const { id, serviceId } = run
+  const { actors, upstreams } = run.ports.storage
+  await upstreams.allocatePool(serviceId)
+  const port = actors.record(id)?.port as number
+  const { protocol = 'http' } = run.release.settings
   const slots: number[] = []
-  for (const { index, address, startedAt: run } of instances) {
+  for (const { index, address, startedAt } of instances) {
     if (!address) throw new Failure('instance_failed', `instance ${index + 1} no longer has an address`)
-    const wanted = { deploy_id: id, index, address, port, protocol, state: 'verifying' as const, run }
-    slots.push((await storage.upstreams.put(serviceId, wanted)).slot)
+    const about = { deploy_id: id, index, address, port, protocol, run: startedAt }
+    slots.push((await upstreams.put(serviceId, { ...about, state: 'verifying' })).slot)
   }
   return slots
 }
 
 /** A suspended service gets no requests through the edge, so there is nothing to verify. */
-async function verify(
-  ports: DeployPorts,
-  { id, serviceId }: DeployRef,
-  slots: number[],
-  signal: AbortSignal,
-): Promise<void> {
-  const { settings } = requireRelease(ports, id)
-  const service = ports.storage.services.get(serviceId)
-  const pool = ports.storage.upstreams.poolOf(serviceId)
+async function verify({ ports, serviceId, signal, release }: DeployRun, slots: number[]): Promise<void> {
+  const { services, upstreams } = ports.storage
+  const service = services.get(serviceId)
+  const pool = upstreams.poolOf(serviceId)
   if (!service || pool === null) throw new Failure('not_found', 'the service is being deleted')
   if (service.suspended) return
-  const name = defaultHost(service.name, ports.settings.baseDomain)
-  const healthPath = settings.health_check_path
+  const host = defaultHost(service.name, ports.settings.baseDomain)
+  const healthPath = release.settings.health_check_path
   for (const slot of slots) {
-    await ports.edge.verify({ pool, slot, host: name, healthPath }, signal).catch((error: unknown) => {
+    await ports.edge.verify({ pool, slot, host, healthPath }, signal).catch((error: unknown) => {
       // If the service was suspended during the check, the edge responded with the page for
       // suspended services.
-      if (!ports.storage.services.get(serviceId)?.suspended) throw error
+      if (!services.get(serviceId)?.suspended) throw error
     })
   }
 }
 
 /** Stops new requests to these instances; open ones continue. Resolves when the edge has applied it. */
 export async function drainUpstreams(
-  ports: DeployPorts,
-  { id, serviceId }: DeployRef,
-  signal: AbortSignal,
+  { ports, serviceId, signal }: DeployRun,
+  deployId: string,
 ): Promise<void> {
-  const changed = await ports.storage.upstreams.setState(serviceId, isUpstreamOf(id), 'out')
+  const changed = await ports.storage.upstreams.setState(serviceId, isUpstreamOf(deployId), 'out')
   if (changed) await ports.edge.apply(serviceId, signal)
 }
 
@@ -120,20 +101,22 @@ export async function drainUpstreamsBestEffort(
 
 /** Instances that ended or restarted get no requests until they pass their check again. */
 export async function drainEnded(
-  ports: DeployPorts,
-  { id, serviceId }: DeployRef,
+  { ports, id, serviceId, signal }: DeployRun,
   instances: readonly InstanceState[],
-  signal: AbortSignal,
   beforeIndex: number,
 ): Promise<void> {
-  const runs = new Map(
-    instances.filter(({ state }) => state === 'running').map(({ index, startedAt }) => [index, startedAt]),
-  )
-  const isEnded = ({ index, run }: { index: number; run: string | null }) => runs.get(index) !== run
+  const isRunning = runningOf(instances)
   const isTheirs = isUpstreamOf(id)
-  const isMatch = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && isEnded(row)
+  const isMatch = (row: UpstreamRow) => isTheirs(row) && row.index < beforeIndex && !isRunning(row)
   const changed = await ports.storage.upstreams.setState(serviceId, isMatch, 'out')
   if (changed) await ports.edge.applyBestEffort(serviceId, signal)
+}
+
+/** Whether the instance of a row is still in the run that the row is for. */
+function runningOf(instances: readonly InstanceState[]) {
+  const running = instances.filter(({ state }) => state === 'running')
+  const runs = new Map(running.map(({ index, startedAt }) => [index, startedAt]))
+  return ({ index, run }: UpstreamRow) => runs.get(index) === run
 }
 
 /** Releases the slots of removed instances. Requests that are still open there are cut. */
@@ -148,20 +131,11 @@ export async function releaseSlots(
 }
 
 /** Sends requests to the former instances again, for example after a failed switch. */
-export async function restoreUpstreams(
-  ports: DeployPorts,
-  { id, serviceId }: DeployRef,
-  signal: AbortSignal,
-): Promise<void> {
-  const running = (await ports.instances.list({ deployId: id })).filter(({ state }) => state === 'running')
-  const isRunning = ({ index, run }: { index: number; run: string | null }) =>
-    running.some((instance) => instance.index === index && instance.startedAt === run)
-  const isTheirs = isUpstreamOf(id)
-  const changed = await ports.storage.upstreams.setState(
-    serviceId,
-    (row) => isTheirs(row) && isRunning(row),
-    'ready',
-  )
+export async function restoreUpstreams({ ports, serviceId, signal }: DeployRun, deployId: string) {
+  const isRunning = runningOf(await ports.instances.list({ deployId }))
+  const isTheirs = isUpstreamOf(deployId)
+  const isMatch = (row: UpstreamRow) => isTheirs(row) && isRunning(row)
+  const changed = await ports.storage.upstreams.setState(serviceId, isMatch, 'ready')
   if (changed) await ports.edge.applyBestEffort(serviceId, signal)
 }
 
@@ -170,11 +144,10 @@ export async function restoreUpstreams(
  * `isCanceled` returns true. If the edge cannot be queried, the instances count as busy.
  */
 export async function waitForOpenRequests(
-  ports: DeployPorts,
-  { id, serviceId, index }: DeployRef & { index?: number },
+  { ports, id, serviceId, signal }: DeployRun,
+  index: number | undefined,
   until: number,
-  signal: AbortSignal,
-  isCanceled: () => boolean = () => false,
+  isCanceled: () => boolean,
 ): Promise<void> {
   for (let silences = 0; silences < 2 && Date.now() < until && !isCanceled(); ) {
     const open = await ports.edge.openRequests(serviceId, id, index)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { buildInputs } from '../../../../src/effects/deploy/build/dockerfile.ts'
-import { openDeployLog } from '../../../../src/effects/deploy/log.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { StorageError } from '../../../../storage/store/errors.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
@@ -11,8 +11,8 @@ import { standIn } from '../../../support/effects/stand-in.ts'
 import { serviceRow, transitionOf } from '../../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
 
-/** Ports with one deploy whose env has a reference to the service `other`. */
-async function openHost(t: TestContext, wishes: Partial<ServiceRow> = {}) {
+/** One deploy whose env has a reference to the service `other`. */
+async function openRun(t: TestContext, wishes: Partial<ServiceRow> = {}) {
   const storage = await temporaryStorage(t)
   const id = createIds().newId('dep')
   const settings = { ...serviceRow(), ...wishes }
@@ -24,13 +24,12 @@ async function openHost(t: TestContext, wishes: Partial<ServiceRow> = {}) {
   await storage.services.create(settings)
   await storage.actors.create(transitionOf({ id }))
   await storage.releases.freeze(id, () => ({ settings, env, resolved: null }))
-  return { ports: { storage } as DeployPorts, id }
+  const ports = standIn<DeployPorts>({ storage })
+  return new DeployRun(ports, { id, serviceId: settings.id }, t.signal)
 }
 
 test('a build omits variables with unresolved references', async (t) => {
-  const { ports, id } = await openHost(t)
-
-  const { secrets } = buildInputs(ports, id, openDeployLog(ports, id))
+  const { secrets } = buildInputs(await openRun(t))
 
   assert.deepEqual(
     secrets.map(({ key }) => key),
@@ -40,11 +39,11 @@ test('a build omits variables with unresolved references', async (t) => {
 
 test('a build omits reserved arguments that a former version stored, and its log says so', async (t) => {
   const build_args = { MODE: 'fast', BUILDKIT_SYNTAX: 'elsewhere/frontend' }
-  const { ports, id } = await openHost(t, { build_env: ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'], build_args })
+  const run = await openRun(t, { build_env: ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'], build_args })
   const lines: string[] = []
-  const log = { ...openDeployLog(ports, id), info: (line: string) => lines.push(line) }
+  run.log.info = (line) => void lines.push(line)
 
-  const { buildArgs } = buildInputs(ports, id, log)
+  const { buildArgs } = buildInputs(run)
 
   assert.deepEqual(buildArgs, { PLAIN: 'x', MODE: 'fast' })
   assert.deepEqual(lines, [
@@ -56,12 +55,13 @@ test('a build omits reserved arguments that a former version stored, and its log
 })
 
 test('a damaged row is not treated as a missing one', async (t) => {
-  const { ports, id } = await openHost(t)
+  const { ports, release, log } = await openRun(t)
   const damaged = () => {
     throw new StorageError('row_damaged', 'the row fails its checksum')
   }
   const storage = { ...ports.storage, services: { ...ports.storage.services, get: damaged } }
-  const log = openDeployLog(ports, id)
 
-  assert.throws(() => buildInputs(standIn<DeployPorts>({ storage }), id, log), { code: 'row_damaged' })
+  assert.throws(() => buildInputs(standIn<DeployRun>({ ports: { storage }, release, log })), {
+    code: 'row_damaged',
+  })
 })

@@ -1,18 +1,20 @@
 // A build that needs the engine's builder while that hangs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BuilderWatch } from '../../../../src/docker/build/builder-watch.ts'
+import type { BuilderWatch } from '../../../../src/docker/build/build-fallback.ts'
 import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/image.ts'
+import type { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { Failure } from '../../../../src/errors.ts'
+import { standIn } from '../../../support/effects/stand-in.ts'
 
 const hangs = new Failure('builder_hangs', 'it hangs')
 
-function openSite(waitUntilWorking: BuilderWatch['waitUntilWorking'], timeoutMs: number) {
+function openSite(waitUntilWorking: BuilderWatch['waitUntilWorking']) {
   const lines: string[] = []
   const controller = new AbortController()
-  const builderWatch = { waitUntilWorking }
+  const ports = { builderWatch: { waitUntilWorking } }
   const log = { info: (line: string) => void lines.push(line) }
-  return { lines, controller, waiting: { builderWatch, log, timeoutMs, signal: controller.signal } }
+  return { lines, controller, run: standIn<DeployRun>({ ports, log, signal: controller.signal }) }
 }
 
 const never: BuilderWatch['waitUntilWorking'] = (signal) =>
@@ -22,10 +24,10 @@ const never: BuilderWatch['waitUntilWorking'] = (signal) =>
   })
 
 test('the build is repeated when the builder works again', async () => {
-  const { waiting, lines } = openSite(async () => undefined, 60_000)
+  const { run, lines } = openSite(async () => undefined)
   let attempts = 0
 
-  await retryWhileBuilderUnavailable(waiting, async () => {
+  await retryWhileBuilderUnavailable(run, 60_000, async () => {
     if (++attempts < 3) throw hangs
   })
 
@@ -35,20 +37,20 @@ test('the build is repeated when the builder works again', async () => {
 })
 
 test('the wait fails with its reason after the time limit of a build', async (t) => {
-  const { waiting } = openSite(never, 20)
+  const { run } = openSite(never)
   // The timer of the limit does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.after(() => clearInterval(alive))
 
   await assert.rejects(
-    retryWhileBuilderUnavailable(waiting, () => Promise.reject(hangs)),
+    retryWhileBuilderUnavailable(run, 20, () => Promise.reject(hangs)),
     hangs,
   )
 })
 
 test('a cancel ends the wait with its reason', async () => {
-  const { waiting, controller } = openSite(never, 60_000)
-  const ending = retryWhileBuilderUnavailable(waiting, () => Promise.reject(hangs))
+  const { run, controller } = openSite(never)
+  const ending = retryWhileBuilderUnavailable(run, 60_000, () => Promise.reject(hangs))
 
   controller.abort(new Error('canceled'))
 
@@ -56,11 +58,11 @@ test('a cancel ends the wait with its reason', async () => {
 })
 
 test('other failures do not cause a wait', async () => {
-  const { waiting, lines } = openSite(never, 60_000)
+  const { run, lines } = openSite(never)
   const failure = new Failure('build_failed', 'it failed')
 
   await assert.rejects(
-    retryWhileBuilderUnavailable(waiting, () => Promise.reject(failure)),
+    retryWhileBuilderUnavailable(run, 60_000, () => Promise.reject(failure)),
     failure,
   )
   assert.deepEqual(lines, [])

@@ -13,6 +13,7 @@ import {
   writePullNote,
 } from '../../../../src/effects/deploy/build/pull.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
 import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
@@ -51,6 +52,7 @@ async function openPull(t: TestContext, dataDir?: string) {
   })
   const image = `${registry.host}/app:v1`
   const source: DeploySource = { ...deployInput().source, kind: 'image', image }
+  const phase = new DeployRun(ports, { id, serviceId: 'svc-1' }, neverAborted)
   return {
     ports,
     engine,
@@ -62,7 +64,8 @@ async function openPull(t: TestContext, dataDir?: string) {
     name: `${registry.host}/app@${digest}`,
     exact: `${image}@${digest}`,
     ours: imageName(owner, 'web', id),
-    run: (signal = neverAborted) => pullImage(ports)({ id, serviceId: 'svc-1', source }, signal),
+    phase,
+    run: () => pullImage(phase, { source }),
     pull: (reference: string) =>
       pullFromRegistry(engine, { reference, credentials: null, onLine: () => {}, signal: neverAborted }),
   }
@@ -110,12 +113,12 @@ test('an image with our name but without a note is not trusted: the tag is resol
 })
 
 test('a name that was removed once is left alone when someone else uses it again', async (t) => {
-  const { ports, registry, id, name, run, pull } = await openPull(t)
+  const { ports, registry, id, name, phase, run, pull } = await openPull(t)
   await run()
   assert.deepEqual(await readPullNote(ports, id).then((note) => note?.pulledName), null)
   await pull(name)
 
-  await dropPulledName(ports, id, neverAborted)
+  await dropPulledName(phase)
 
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
@@ -132,12 +135,12 @@ test('a name that existed before the pull stays', async (t) => {
 
 test('a full disk does not prevent a cleanup from removing the name', { skip }, async (t) => {
   const disk = smallDisk(t, 1)
-  const { ports, registry, id, name, exact, pull } = await openPull(t, disk)
+  const { ports, registry, id, name, exact, phase, pull } = await openPull(t, disk)
   await writePullNote(ports, id, { reference: exact, pulledName: name })
   await pull(name)
   fillDisk(disk)
 
-  await removePulledNameOnly(ports, id, neverAborted)
+  await removePulledNameOnly(phase)
   await removeWork(ports, id)
 
   assert.deepEqual(await registry.namesOnEngine(), [])

@@ -9,6 +9,7 @@ import type { InstanceState } from '../../../../src/docker/containers/instance-s
 import { probeInstances } from '../../../../src/effects/deploy/check/check.ts'
 import { chooseProbe, otherProtocol } from '../../../../src/effects/deploy/check/probes.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import type { ServiceProtocol, ServiceRow } from '../../../../storage/services.ts'
 import { standIn } from '../../../support/effects/stand-in.ts'
 import { serviceRow } from '../../../support/storage/store-fixtures.ts'
@@ -24,7 +25,8 @@ async function openCheck(t: TestContext, port: number, settings: Partial<Service
   const instances = { list: async () => [instance], inspectExit: async () => instance }
   const ports = standIn<DeployPorts>({ storage, instances, settings: { baseDomain: 'localhost' } })
   const input = { id: 'dep-1', serviceId: service.id }
-  return (signal: AbortSignal) => probeInstances(ports)({ ...input, port, portSource: 'setting' }, signal)
+  return (signal: AbortSignal) =>
+    probeInstances(new DeployRun(ports, input, signal), { port, portSource: 'setting' })
 }
 
 async function listen(t: TestContext, port = 0): Promise<{ server: Server; port: number }> {

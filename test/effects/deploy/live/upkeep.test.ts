@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keepInstances } from '../../../../src/effects/deploy/live/upkeep.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { Failure } from '../../../../src/errors.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { until } from '../../../support/daemon/service.ts'
@@ -81,7 +82,7 @@ function startUpkeep(t: TestContext) {
     engine: { call: async () => [] },
     owner: { prefix: 'berth' },
     settings: { keepImages: 5 },
-    degradedReasons: { report() {}, clear() {} },
+    degradedReasons: new Map(),
     engineReady: () => isBack,
     actors: { send: async () => countRound() },
     logCollector: { drained: async () => undefined },
@@ -96,7 +97,8 @@ function startUpkeep(t: TestContext) {
     ),
   } as unknown as DeployPorts
   const over = new AbortController()
-  const ended = keepInstances(ports)({ id: 'dep-1', serviceId: 'svc-1', image: 'i' }, over.signal)
+  const run = new DeployRun(ports, { id: 'dep-1', serviceId: 'svc-1' }, over.signal)
+  const ended = keepInstances(run, { image: 'i' })
   let failure: unknown = null
   ended.catch((error: unknown) => {
     if (!over.signal.aborted) failure = error

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { removeFormerArchives, unpackSource } from '../../../../src/effects/deploy/source/archive.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
@@ -51,16 +52,12 @@ const signal = new AbortController().signal
 /** Unpacks as the deploy `id` would, with these settings. Returns the unpacked files and the log lines. */
 async function fetch(storage: Storage, id: string, from = source(), settings: Partial<ServiceSettings> = {}) {
   const said: string[] = []
-  const log = {
-    info: (line: string) => said.push(line),
-    write: () => {},
-    build: () => {},
-    close: async () => {},
-  }
   const directory = join(storage.directory, 'work', id)
   const release = { settings: serviceRow(settings), env: [], resolved: null }
   await storage.releases.freeze(id, () => release)
-  await unpackSource(portsOf(storage), { id, serviceId: 'svc-1', source: from, directory }, log, signal)
+  const run = new DeployRun(portsOf(storage), { id, serviceId: 'svc-1' }, signal)
+  run.log.info = (line) => void said.push(line)
+  await unpackSource(run, from, directory)
   return { found: readdirSync(directory).sort(), said }
 }
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { DeployLog } from '../../../../src/effects/deploy/log.ts'
 import { findLfsPointers, logLfsPointers } from '../../../../src/effects/deploy/source/source.ts'
+import type { ActorLog } from '../../../../src/effects/logs/actor-log.ts'
 import { writeTree } from '../../../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../../../support/system/directory.ts'
 
@@ -32,7 +32,7 @@ test('the log names the first five and counts the others', async (t) => {
   writeTree(folder, Object.fromEntries(names.map((name) => [name, pointer])))
   const lines: string[] = []
 
-  await logLfsPointers(folder, { info: (line: string) => lines.push(line) } as unknown as DeployLog)
+  await logLfsPointers(folder, { info: (line: string) => lines.push(line) } as unknown as ActorLog)
 
   assert.equal(lines.length, 6)
   assert.match(

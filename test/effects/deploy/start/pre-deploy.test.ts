@@ -8,13 +8,11 @@ import type { Storage } from '../../../../storage/index.ts'
 import { openDeploy } from '../../../support/effects/frozen-deploy.ts'
 import { readLog } from '../../../support/storage/logs.ts'
 
-const neverAborted = new AbortController().signal
-
 /** The command prints a random word, which identifies its run. */
 async function openCommand(t: TestContext) {
   const command = 'echo "ran $(cat /proc/sys/kernel/random/uuid)"'
   const deploy = await openDeploy(t, { pre_deploy_command: command })
-  return { ...deploy, run: () => runPreDeploy(deploy.ports)(deploy.input, neverAborted) }
+  return { ...deploy, run: () => runPreDeploy(deploy.runWith({}), deploy.input) }
 }
 
 async function ranLines({ storage, id }: { storage: Storage; id: string }): Promise<string[]> {

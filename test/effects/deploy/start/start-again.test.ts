@@ -5,12 +5,12 @@ import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { startInstances } from '../../../../src/effects/deploy/start/instances.ts'
 import { openDeploy } from '../../../support/effects/frozen-deploy.ts'
 
-const neverAborted = new AbortController().signal
-
 test('a surplus instance is removed before the others are checked', async (t) => {
-  const { ports, id, storage, input } = await openDeploy(t, { start_command: 'sleep 600', instances: 3 })
-  const start = (changes: Partial<DeployPorts>) =>
-    startInstances({ ...ports, ...changes })(input, neverAborted)
+  const { ports, id, storage, input, runWith } = await openDeploy(t, {
+    start_command: 'sleep 600',
+    instances: 3,
+  })
+  const start = (changes: Partial<DeployPorts>) => startInstances(runWith(changes), input)
   const indexes = async () => (await ports.instances.list({ deployId: id })).map(({ index }) => index).sort()
   await start({})
   assert.deepEqual(await indexes(), [0, 1, 2])
