@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isNewer } from '../../src/cli/config/update-notice.ts'
+import { isNewer } from '../../src/cli/command.ts'
 import { age, span, timeLeft } from '../../src/cli/terminal/ages.ts'
 import { coloured, type Output, openOutput, plain } from '../../src/cli/terminal/output.ts'
 import { type Column, tableLines } from '../../src/cli/terminal/table.ts'

@@ -1,6 +1,7 @@
 // The layout of the demo's lines: a mark, a name, a detail, and a duration at the right edge.
-import { clip } from '../../src/cli/terminal/clip.ts'
+
 import { plain } from '../../src/cli/terminal/output.ts'
+import { clip } from '../../src/cli/terminal/phase-line.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface PhaseLine {

@@ -3,19 +3,19 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Why } from '../../api/parts/failure.ts'
+import { type SettingName, serviceSettings } from '../../domain/service-settings.ts'
 import { readText } from '../bounded-text.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
-import { fieldName } from './field-name.ts'
 
 export type Query = Record<string, string | number | boolean | undefined>
 
-export interface CallOptions {
+interface CallOptions {
   body?: unknown
   query?: Query
   signal?: AbortSignal
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   body?: string | Readable
   query?: Query
   headers?: Record<string, string>
@@ -257,4 +257,25 @@ export async function fetchNewest<One extends { id: string }>(
     found.push(...page)
     if (page.length < pageSize || found.length >= limit) return found
   }
+}
+
+/** `path` is the server's, such as `set.0.value`; `body` is what was sent. */
+export function fieldName(path: string, body: unknown): string {
+  const [field = '', ...below] = path.split('.')
+  const [index = ''] = below
+  const value = own(body, field)
+  if (field === 'set' || field === 'env') return String(own(own(value, index), 'key') ?? path)
+  if (field === 'unset' || field === 'custom_domains') return String(own(value, index) ?? path)
+  if (field === 'deploy_id' || field === 'backup_id') return String(value ?? path)
+  if (field === 'build_args') return ['--build-arg', ...below].join(' ')
+  if (field === 'timeout_seconds') return '--timeout'
+  const flags = serviceSettings[field as SettingName]?.flag?.flags ?? `--${field.replaceAll('_', '-')}`
+  const [flag = field] = flags.split(' ')
+  return flag === `--${field}` ? path : flag
+}
+
+function own(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? value[key as keyof typeof value]
+    : undefined
 }

@@ -1,20 +1,17 @@
 // `berth create`: creates a service from flags. On a terminal, prompts ask for missing values.
 import type { EnvVar } from '../../api/env.ts'
+import type { GitBranches, GitConnection, GitRepositories } from '../../api/git-connection.ts'
 import type { Service } from '../../api/service.ts'
+import { dataPathOf } from '../../domain/stateful-images.ts'
+import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
 import { parseAssignments, readEnvFile } from '../service/env-file.ts'
-import {
-  askName,
-  askSchedule,
-  askSourceAddress,
-  assertServiceName,
-  chooseRepository,
-  offerDisk,
-} from '../service/questions.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
-import { pick } from '../terminal/prompts.ts'
+import { plain } from '../terminal/output.ts'
+import { askText, type Choice, confirm, pick, search } from '../terminal/prompts.ts'
 
 interface CreateOptions {
   type?: string
@@ -103,4 +100,165 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
   if (kind === 'upload') return {}
   if (kind === 'image') return { image: await askSourceAddress(cli, 'image', instead) }
   return chooseRepository(cli, instead)
+}
+
+// The questions of `berth create`. An invalid answer is rejected right after its question. The server has
+// the same rules and makes the final decision.
+
+const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
+const nameRule =
+  'a name has 1 to 40 lower-case letters, digits and dashes, starts with a letter and does not ' +
+  'end with a dash'
+const sourcePatterns = {
+  repo_url: /^(https?:\/\/[^\s/]+\/\S+|ssh:\/\/\S+|[\w.-]+@[\w.-]+:\S+|\/\S+)$/,
+  image: /^[a-z0-9][\w.:/@-]*$/,
+}
+const sourceRules = {
+  repo_url: 'an address such as https://example.com/shop.git or git@example.com:ada/shop.git',
+  image: 'an image such as ghcr.io/ada/web:v1',
+}
+const schedulePattern = /^(@[a-z]+|(\S+\s+){4}\S+)$/
+
+/** Throws (usage) for an invalid name. */
+function assertServiceName(name: string): void {
+  const complaint = nameProblem(name)
+  if (complaint) throw usageFailure(`'${name}' is not a valid name`, complaint)
+}
+
+/** Repeats the question while the name is in use. */
+async function askName(cli: Cli): Promise<string> {
+  for (;;) {
+    const name = await askText(cli, {
+      message: 'What is the service called?',
+      placeholder: 'shop',
+      instead: 'give a name: berth create NAME',
+      validate: (text) => nameProblem(text.trim()),
+    })
+    if (!(await isNameInUse(cli, name.trim()))) return name.trim()
+    cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is in use: choose another name`)
+  }
+}
+
+function askSourceAddress(cli: Cli, kind: 'image' | 'repo_url', instead: string): Promise<string> {
+  return askText(cli, {
+    message: kind === 'image' ? 'Which image?' : 'What is its address?',
+    placeholder: kind === 'image' ? 'ghcr.io/ada/web:v1' : 'https://example.com/shop.git',
+    instead,
+    validate: (text) => (sourcePatterns[kind].test(text.trim()) ? undefined : sourceRules[kind]),
+  })
+}
+
+function askSchedule(cli: Cli): Promise<string> {
+  return askText(cli, {
+    message: 'When does it run? Five fields of cron, in UTC',
+    placeholder: '0 3 * * *',
+    instead: "set --schedule '0 3 * * *'",
+    validate: (text) =>
+      schedulePattern.test(text.trim()) ? undefined : 'five fields such as 0 3 * * *, or @daily',
+  })
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name === '') return 'a name, such as shop'
+  return namePattern.test(name) ? undefined : nameRule
+}
+
+async function isNameInUse(cli: Cli, name: string): Promise<boolean> {
+  const paths = [servicePath(name), `/datastores/${encodeURIComponent(name)}`]
+  // A token limited to certain services cannot see the others. The server makes the final check of the name.
+  const found = await Promise.all(paths.map((path) => optional<object>(cli, path)))
+  return found.some((one) => one !== null)
+}
+
+interface Choices {
+  image?: unknown
+  type?: string | undefined
+  /** Null refuses a disk. */
+  disk_mount_path?: unknown
+  instances?: unknown
+}
+
+/** The setting of the disk; empty without one. Without a terminal it only warns. */
+async function offerDisk(cli: Cli, chosen: Choices): Promise<{ disk_mount_path?: string }> {
+  const path = typeof chosen.image === 'string' ? dataPathOf(chosen.image) : null
+  const isDecided = chosen.disk_mount_path !== undefined || chosen.type === 'cron_job'
+  if (path === null || isDecided || Number(chosen.instances ?? 1) > 1) return {}
+  const { out } = cli
+  if (!out.canAsk) {
+    out.say(
+      ` ${out.tint('yellow', '!')} this image keeps its data in ${path}: --disk ${path} gives that a disk`,
+    )
+    return {}
+  }
+  const message = `This image keeps its data in ${path}. A disk for it? (one instance, short gaps)`
+  const isWanted = await confirm(cli, { message, instead: `--disk ${path}, or --disk '' for none` }, true)
+  return isWanted ? { disk_mount_path: path } : {}
+}
+
+/** A choice that no address equals. */
+const typed = ''
+
+/** The repository, and the branch if it was chosen from a list. */
+async function chooseRepository(cli: Cli, instead: string): Promise<Record<string, string>> {
+  const connections = await optional<GitConnection[]>(cli, '/git/connections')
+  const usable = (connections ?? []).filter(({ status }) => status === 'connected')
+  const account = usable.length === 0 ? null : await chooseAccount(cli, usable, instead)
+  const repo_url = account === null ? typed : await chooseFrom(cli, account, instead)
+  if (repo_url === typed) return { repo_url: await askSourceAddress(cli, 'repo_url', instead) }
+  const branch = await chooseBranch(cli, repo_url, instead)
+  return { repo_url, ...(branch === null ? {} : { branch }) }
+}
+
+/** The only account is not asked for. */
+async function chooseAccount(cli: Cli, accounts: GitConnection[], instead: string): Promise<GitConnection> {
+  const [only, ...others] = accounts
+  if (others.length === 0) return only!
+  const choices = accounts.map(({ id, account, base_url }) => ({
+    value: id,
+    label: account ?? id,
+    hint: base_url,
+  }))
+  const id = await pick(cli, { message: 'Which account?', instead, choices })
+  return accounts.find((one) => one.id === id)!
+}
+
+async function chooseFrom(cli: Cli, { id }: GitConnection, instead: string): Promise<string> {
+  const path = `/git/connections/${encodeURIComponent(id)}/repositories`
+  const listed = await optional<GitRepositories>(cli, path)
+  const repositories = (listed?.repositories ?? []).filter(({ archived }) => !archived)
+  if (repositories.length === 0) return typed
+  const choices = repositories.map(
+    ({ clone_url, full_name, private: isPrivate }): Choice => ({
+      value: clone_url,
+      label: full_name,
+      ...(isPrivate ? { hint: 'private' } : {}),
+    }),
+  )
+  const other = { value: typed, label: 'another repository', hint: 'type its address' }
+  return search(cli, { message: 'Which repository?', instead, choices: [...choices, other] })
+}
+
+/** Null for the default branch: the service then keeps the name that the first deploy finds. */
+async function chooseBranch(cli: Cli, repoUrl: string, instead: string): Promise<string | null> {
+  const found = await optional<GitBranches>(cli, `/git/branches?repo_url=${encodeURIComponent(repoUrl)}`)
+  const branches = found?.branches ?? []
+  if (branches.length < 2) return null
+  const choices = branches.map(
+    (name): Choice => ({
+      value: name,
+      label: name,
+      ...(name === found?.default_branch ? { hint: 'default' } : {}),
+    }),
+  )
+  return search(cli, { message: 'Which branch?', instead, choices })
+}
+
+/** Null if the server refuses or does not know it. */
+async function optional<T>(cli: Cli, path: string): Promise<T | null> {
+  try {
+    return await cli.client.call<T>('GET', path)
+  } catch (error) {
+    if (error instanceof CliFailure && error.exitCode !== exitCodes.unreachable) return null
+    throw error
+  }
 }

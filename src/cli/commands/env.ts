@@ -1,23 +1,25 @@
 // The variables of a service: show, set, unset, and import or edit them as a file. They are secrets, so
 // values are printed only on request.
-import type { EnvChanges, EnvVar } from '../../api/env.ts'
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ChangeEnv, EnvChanges, EnvVar, ShownEnvVar } from '../../api/env.ts'
+import type { Service } from '../../api/service.ts'
 import { toEnvLine } from '../../domain/env-file.ts'
+import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
-import { CliFailure, exitCodes } from '../failure.ts'
+import { CliFailure, exitCodes, usageFailure, withoutSecrets } from '../failure.ts'
+import { followUp, printDone, printNext, printUndo } from '../follow-up.ts'
 import { parseAssignments, parseEnvText, readEnvFile } from '../service/env-file.ts'
-import {
-  addSavingOptions,
-  readEnv,
-  readShownEnv,
-  type SavingOptions,
-  saveEnv,
-} from '../service/env-saving.ts'
 import { resolveService } from '../service/resolve-target.ts'
-import { editText } from '../terminal/editor.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
+import { readFileOrInput } from '../terminal/standard-input.ts'
 import { printList } from '../terminal/table.ts'
 
 const mask = '••••••'
@@ -190,4 +192,93 @@ function showDifference(out: Output, { added, changed, removed }: EnvDifference)
 /** The default display of a value: a mask, or nothing for an empty value. */
 function masked(value: string | null): string {
   return value === '' ? '' : mask
+}
+
+// Reads and saves the variables of a service, and restarts the service with the saved variables on request.
+
+interface SavingOptions {
+  restart?: boolean
+  follow: boolean
+}
+
+/** Saved variables apply to the next deploy, or immediately with a restart. */
+function addSavingOptions(command: BerthCommand): BerthCommand {
+  return command
+    .option('--restart', 'restart the service afterwards')
+    .option('--no-follow', 'do not wait for the restart')
+}
+
+/** The variables; without values if the token may not read them. */
+function readShownEnv({ client }: Cli, name: string): Promise<ShownEnvVar[]> {
+  return client.call<ShownEnvVar[]>('GET', `${servicePath(name)}/env`)
+}
+
+/** The variables with their values. Throws (refused) for a token that may not read them. */
+async function readEnv(cli: Cli, name: string): Promise<EnvVar[]> {
+  return (await readShownEnv(cli, name)).map(({ key, value }) => {
+    if (value === null) throw withoutSecrets(cli.server.url, 'the values of variables')
+    return { key, value }
+  })
+}
+
+/** Saves by key. `undo` are the commands that revert the change, if any. Returns the exit code. */
+async function saveEnv(
+  cli: Cli,
+  name: string,
+  change: { set?: ChangeEnv['set']; unset?: ChangeEnv['unset']; undo?: string[] },
+  { restart, follow }: SavingOptions,
+): Promise<number> {
+  const { client, out } = cli
+  const { undo = [], ...body } = change
+  const path = servicePath(name)
+  const before = await client.call<Service>('GET', path)
+  const vars = await client.call<EnvVar[]>('PATCH', `${path}/env`, { body, query: { restart } })
+  if (out.isJson) out.json(vars)
+  printDone(cli, `saved: ${before.name} has ${count(vars.length, 'variable')}`)
+  const { latest_deploy: deploy, live_deploy_id } = await client.call<Service>('GET', path)
+  const isRestarting = restart && deploy && deploy.id !== before.latest_deploy?.id
+  if (!isRestarting && live_deploy_id) printNext(cli, `berth restart ${before.name}`)
+  for (const command of undo) printUndo(cli, command)
+  return isRestarting ? followUp(cli, deploy, follow) : 0
+}
+
+// Opens a text in the user's editor. The text may contain secrets: the file is readable by the user only, and
+// removed afterwards.
+
+const maxMib = 16
+const terminationSignals = ['SIGHUP', 'SIGTERM'] as const
+
+/** Returns the saved text. Throws without a terminal, and when the editor fails. */
+async function editText(cli: Cli, text: string, name: string): Promise<string> {
+  const { env, out } = cli
+  if (!out.canAsk) throw usageFailure('an editor needs a terminal', 'berth env import NAME - reads a pipe')
+  const folder = mkdtempSync(join(env.XDG_RUNTIME_DIR || tmpdir(), 'berth-edit-'))
+  const path = join(folder, name)
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const leave = () => process.exit(exitCodes.interrupted)
+  // Removes the file however this process ends.
+  process.once('exit', remove)
+  for (const signal of terminationSignals) process.once(signal, leave)
+  try {
+    writeFileSync(path, text, { mode: 0o600 })
+    await runEditor(cli, path)
+    return await readFileOrInput(cli, path, maxMib)
+  } finally {
+    remove()
+    process.off('exit', remove)
+    for (const signal of terminationSignals) process.off(signal, leave)
+  }
+}
+
+// `code --wait` is a program with an argument. Quotes are not supported, because no shell is used.
+async function runEditor({ env, cwd }: Cli, path: string): Promise<void> {
+  const editor = env.VISUAL || env.EDITOR || 'vi'
+  const [program = '', ...args] = editor.trim().split(/\s+/)
+  const child = spawn(program, [...args, path], { stdio: 'inherit', env, cwd })
+  const [code] = await once(child, 'exit').catch((error: Error) => {
+    throw new CliFailure(`cannot start ${program}: ${error.message}`, {
+      hint: 'set EDITOR to another program',
+    })
+  })
+  if (code !== 0) throw new CliFailure(`${program} exited with ${code}: nothing was saved`)
 }

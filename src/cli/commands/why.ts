@@ -8,15 +8,12 @@ import { duration } from '../../quantities.ts'
 import { deployPath, fetchWhy, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
-import { deployStyle, originOf } from '../deploy/labels.ts'
-import { warningLines } from '../deploy/warnings.ts'
+import { deployStyle, originOf, requesterName, warningLines } from '../deploy/labels.ts'
 import { CliFailure, orNull } from '../failure.ts'
-import { requesterName } from '../requester-name.ts'
 import { resolveDeploy } from '../service/resolve-target.ts'
 import { age } from '../terminal/ages.ts'
-import { clip } from '../terminal/clip.ts'
 import { type Output, plain } from '../terminal/output.ts'
-import { paragraph } from '../terminal/phase-line.ts'
+import { clip, paragraph } from '../terminal/phase-line.ts'
 
 const nameColumns = 13
 const clockColumns = 8

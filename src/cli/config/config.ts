@@ -1,9 +1,10 @@
 // The user's servers, with their tokens: `$XDG_CONFIG_HOME/berth/config.json`, mode 0600.
-import { join } from 'node:path'
+
+import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { sleep } from '../../async/sleep.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
-import { withLock } from './file-lock.ts'
-import { configFolder } from './folders.ts'
-import { readJsonFile, writeJsonFile } from './json-file.ts'
+import { configFolder, readJsonFile, writeJsonFile } from './json-file.ts'
 
 export interface KnownServer {
   url: string
@@ -18,7 +19,7 @@ export interface Config {
 
 export const defaultUrl = 'http://127.0.0.1:7878'
 
-export function configPath(env: NodeJS.ProcessEnv): string {
+function configPath(env: NodeJS.ProcessEnv): string {
   return join(configFolder(env), 'config.json')
 }
 
@@ -110,4 +111,40 @@ function isConfig(value: unknown): value is Partial<Config> {
   return Object.values(servers).every(
     (server) => typeof server?.url === 'string' && typeof server.token === 'string',
   )
+}
+
+// A lock between processes of one user: a file that only one of them can create.
+
+const retryMs = 20
+const timeoutMs = 10_000
+/** The lock is held for milliseconds. An older lock was left behind by a process that died. */
+const staleMs = 5000
+
+/** Throws CliFailure if the lock is not available within 10 s, and the errors of the work. */
+async function withLock<T>(path: string, work: () => T): Promise<T> {
+  for (const end = Date.now() + timeoutMs; !tryLock(path); await sleep(retryMs)) {
+    if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'remove it' })
+    if (isStale(path)) rmSync(path, { force: true })
+  }
+  try {
+    return work()
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+function tryLock(path: string): boolean {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw new CliFailure(`cannot write ${path}: ${(error as Error).message}`)
+  }
+}
+
+function isStale(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats !== undefined && Date.now() - stats.mtimeMs > staleMs
 }

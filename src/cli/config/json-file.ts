@@ -9,7 +9,8 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
 import { CliFailure } from '../failure.ts'
 
 /** The content of the file; undefined if it does not exist. Throws if it is not JSON. */
@@ -52,4 +53,24 @@ function readIfThere(path: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw new CliFailure(`cannot read ${path}: ${(error as Error).message}`)
   }
+}
+
+export function configFolder(env: NodeJS.ProcessEnv): string {
+  return folderOf(env, 'XDG_CONFIG_HOME', '.config')
+}
+
+export function stateFolder(env: NodeJS.ProcessEnv): string {
+  return folderOf(env, 'XDG_STATE_HOME', '.local/state')
+}
+
+/** Data that can be requested again. */
+export function cacheFolder(env: NodeJS.ProcessEnv): string {
+  return folderOf(env, 'XDG_CACHE_HOME', '.cache')
+}
+
+// The specification requires relative paths in these variables to be ignored.
+function folderOf(env: NodeJS.ProcessEnv, variable: string, fallback: string): string {
+  const value = env[variable]
+  const base = value && isAbsolute(value) ? value : join(env.HOME || homedir(), fallback)
+  return join(base, 'berth')
 }

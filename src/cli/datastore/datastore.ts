@@ -6,7 +6,7 @@ import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import { age, span } from '../terminal/ages.ts'
 import type { Output, Style } from '../terminal/output.ts'
-import { showStep } from '../terminal/step.ts'
+import { showStep } from '../terminal/phase-line.ts'
 import { printFacts } from '../terminal/table.ts'
 
 const pollMs = 500

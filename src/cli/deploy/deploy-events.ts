@@ -4,10 +4,9 @@
 import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
 import { sleep } from '../../async/sleep.ts'
 import { deployPath } from '../client/client.ts'
-import { followEvents, parseEvent } from '../client/event-stream.ts'
+import { followEvents, type LogLine, parseEvent, parseLogLine } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
-import { type LogLine, parseLogLine } from '../log-line.ts'
 
 export interface DeployState {
   at: string

@@ -12,8 +12,8 @@ import { addressOf as reachedAt } from '../service/labels.ts'
 import { plain } from '../terminal/output.ts'
 import { nextStep, paragraph, phaseLine } from '../terminal/phase-line.ts'
 import { type DeployState, fetchStates, watchDeploy } from './deploy-events.ts'
+import { warningLines } from './labels.ts'
 import { createDeployView } from './view.ts'
-import { warningLines } from './warnings.ts'
 
 const maxDeploysSearched = 50
 

@@ -1,7 +1,9 @@
 // Formats deploys: the colour of a status, the source, the duration.
 import type { Deploy } from '../../api/deploy.ts'
+import type { By } from '../../api/parts/fields.ts'
+import { quote } from '../../domain/shell-word.ts'
 import { duration } from '../../quantities.ts'
-import type { Style } from '../terminal/output.ts'
+import { type Output, plain, type Style } from '../terminal/output.ts'
 
 const statusStyles: Record<string, Style> = {
   queued: 'cyan',
@@ -30,4 +32,27 @@ export function originOf({ commit_sha, commit_message, source, trigger }: Deploy
 /** From the request to the outcome; empty before the outcome. */
 export function durationOf({ created_at, finished_at }: Deploy): string {
   return finished_at ? duration(Date.parse(finished_at) - Date.parse(created_at)) : ''
+}
+
+/** Three lines for each warning. Empty for a deploy of an older version. */
+export function warningLines(
+  paint: Output['paint'],
+  service: string,
+  { warnings }: Pick<Deploy, 'warnings'>,
+): string[] {
+  const cost = paint('dim', '   # one instance, short gaps at deploys')
+  return (warnings ?? [])
+    .map(({ path }) => plain(path))
+    .flatMap((path) => [
+      ` ${paint('yellow', '!')} the image keeps data in ${path} (VOLUME), without a disk there:`,
+      "   each new instance begins with the image's data, and the old data goes to the trash",
+      `   berth update ${plain(service)} --disk ${quote(path)}${cost}`,
+    ])
+}
+
+/** Empty if the server does not know it: older servers do not send this field. */
+export function requesterName(by: By | null | undefined): string {
+  if (!by) return ''
+  if (by.kind === 'session') return 'administrator'
+  return by.name ?? by.kind
 }

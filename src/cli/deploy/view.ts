@@ -2,7 +2,7 @@
 // terminal the running state is redrawn and its log disappears at the end; elsewhere every line stays.
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
 import { count } from '../../quantities.ts'
-import type { LogLine } from '../log-line.ts'
+import type { LogLine } from '../client/event-stream.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { phaseLine, windowLine } from '../terminal/phase-line.ts'
 import type { DeployState } from './deploy-events.ts'

@@ -4,14 +4,12 @@ import { once } from 'node:events'
 import type { JobRun } from '../../api/job.ts'
 import { sleep } from '../../async/sleep.ts'
 import { jobPath } from '../client/client.ts'
-import { followEvents } from '../client/event-stream.ts'
+import { followEvents, type LogLine, parseLogLine } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, interruption, withResumeHint } from '../failure.ts'
 import type { OutputStream } from '../invocation.ts'
-import { type LogLine, parseLogLine } from '../log-line.ts'
-import { clip } from '../terminal/clip.ts'
 import { coloured, type Output, plain, wantsColour } from '../terminal/output.ts'
-import { paragraph, phaseLine } from '../terminal/phase-line.ts'
+import { clip, paragraph, phaseLine } from '../terminal/phase-line.ts'
 
 const retryMs = 500
 /** How long to wait for a server that stops right after the last line of the log. */

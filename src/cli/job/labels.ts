@@ -2,10 +2,10 @@
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { duration } from '../../quantities.ts'
-import { requesterName } from '../requester-name.ts'
+import { requesterName } from '../deploy/labels.ts'
 import { age, span } from '../terminal/ages.ts'
-import { clip } from '../terminal/clip.ts'
 import { plain, type Style } from '../terminal/output.ts'
+import { clip } from '../terminal/phase-line.ts'
 import { clockTime } from './instants.ts'
 
 const statusStyles: Record<string, Style> = {

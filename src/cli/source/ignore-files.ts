@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
-import { readUntrustedFile } from '../config/untrusted-file.ts'
+import { readUntrustedFile } from '../config/project.ts'
 import { CliFailure } from '../failure.ts'
 
 const maxFileBytes = 1024 * 1024

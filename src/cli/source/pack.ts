@@ -9,8 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Header, Pack } from 'tar-stream'
 import { CliFailure } from '../failure.ts'
-import { archiveLimits } from './archive-rules.ts'
-import { type Source, type SourceEntry, tooLarge } from './source-entries.ts'
+import { archiveLimits, type Source, type SourceEntry, tooLarge } from './source-entries.ts'
 
 export interface PackedSource {
   /** Open at its start; the caller closes it. */

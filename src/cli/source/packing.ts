@@ -5,11 +5,10 @@ import { count, size } from '../../quantities.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure } from '../failure.ts'
 import { type Output, plain } from '../terminal/output.ts'
-import { showStep } from '../terminal/step.ts'
-import { leavesTopFolder } from './archive-rules.ts'
+import { showStep } from '../terminal/phase-line.ts'
 import type { ExclusionReason } from './ignore-files.ts'
 import { type PackedSource, packSource } from './pack.ts'
-import { listSource, type Source } from './source-entries.ts'
+import { leavesTopFolder, listSource, type Source } from './source-entries.ts'
 
 export interface Inspected {
   source: Source

@@ -7,7 +7,7 @@ import { size } from '../../quantities.ts'
 import { readJson, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
-import { showStep } from '../terminal/step.ts'
+import { showStep } from '../terminal/phase-line.ts'
 import type { PackedSource } from './pack.ts'
 
 export interface UploadOptions {

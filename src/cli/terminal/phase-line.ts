@@ -2,10 +2,9 @@
 // Without a live terminal, lines are neither clipped nor aligned to the edge.
 import stringWidth from 'string-width'
 import { duration } from '../../quantities.ts'
-import { clip } from './clip.ts'
 import { type Output, plain } from './output.ts'
 
-export interface PhaseLine {
+interface PhaseLine {
   /** `✔`, `✘`, or a frame of the spinner. */
   mark: string
   name: string
@@ -61,4 +60,55 @@ function columns(screen: Screen): number {
 
 function spaced(text: string): string {
   return text && `${text}  `
+}
+
+/** Cuts the text to a number of columns, at its end or, with `keepsEnd`, at its start. */
+export function clip(text: string, columns: number, keepsEnd = false): string {
+  if (stringWidth(text) <= columns) return text
+  const letters = [...text]
+  if (keepsEnd) letters.reverse()
+  const characters: string[] = []
+  let used = 1 // of the dots
+  for (const letter of letters) {
+    used += stringWidth(letter)
+    if (used > columns) break
+    characters.push(letter)
+  }
+  return keepsEnd ? `…${characters.reverse().join('')}` : `${characters.join('')}…`
+}
+
+interface Step<Result> {
+  name: string
+  detail(): string
+  /** The text of the final line; null for no line. */
+  summary(result: Result): string | null
+  /** The start time, for a step that continues after a pause. */
+  startedAt?: number
+}
+
+/** Without a live terminal, a step that takes longer prints its name. */
+const announceAfterMs = 1000
+
+/** Prints nothing when the work fails, because the error is reported separately. */
+export async function showStep<Result>(
+  out: Output,
+  { name, detail, summary, startedAt = Date.now() }: Step<Result>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const line = (mark: string, text: string) =>
+    phaseLine(out, { mark, name, detail: text, durationMs: Date.now() - startedAt })
+  const isSilent = out.isJson
+  const timeout = setTimeout(() => {
+    if (!out.isLive && !isSilent) out.say(` · ${name}`)
+  }, announceAfterMs)
+  if (!isSilent) out.animate((spinner) => [line(spinner, detail())])
+  try {
+    const result = await work()
+    const output = summary(result)
+    if (output !== null && !isSilent) out.say(line('✔', output))
+    return result
+  } finally {
+    clearTimeout(timeout)
+    out.rest()
+  }
 }

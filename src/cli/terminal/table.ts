@@ -1,9 +1,9 @@
 // Tables without borders, and lists of facts. Cells are escaped here, so a command may pass text from
 // the server.
 import stringWidth from 'string-width'
-import { clip } from './clip.ts'
 import type { Output, Style } from './output.ts'
 import { plain } from './output.ts'
+import { clip } from './phase-line.ts'
 
 export interface Column<Row> {
   heading: string

@@ -1,7 +1,7 @@
 // Rejected fields, named as the user typed them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldName } from '../../../src/cli/client/field-name.ts'
+import { fieldName } from '../../../src/cli/client/client.ts'
 import { settingNames } from '../../../src/domain/service-settings.ts'
 
 test('a field is named by the variable, the flag or the value that the user typed', () => {

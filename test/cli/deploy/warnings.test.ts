@@ -1,7 +1,7 @@
 // What the CLI says of a version that works but keeps data where it has no disk.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { warningLines } from '../../../src/cli/deploy/warnings.ts'
+import { warningLines } from '../../../src/cli/deploy/labels.ts'
 
 test('the command that adds a disk can be copied into a shell', () => {
   const commandFor = (path: string) =>

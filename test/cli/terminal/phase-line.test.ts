@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import stringWidth from 'string-width'
-import { clip } from '../../../src/cli/terminal/clip.ts'
-import { paragraph, phaseLine, windowLine } from '../../../src/cli/terminal/phase-line.ts'
+import { clip, paragraph, phaseLine, windowLine } from '../../../src/cli/terminal/phase-line.ts'
 import { count, duration, size } from '../../../src/quantities.ts'
 
 const screen = (isLive: boolean, columns = 60) => ({

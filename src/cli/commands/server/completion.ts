@@ -1,6 +1,12 @@
 // Completion for shells: the script calls `berth complete`, which prints possible next words.
+
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
-import { completeWords } from '../../completion/completion.ts'
+import { readConfig } from '../../config/config.ts'
+import { cacheFolder, readJsonFile, writeJsonFile } from '../../config/json-file.ts'
 import { usageFailure } from '../../failure.ts'
 
 export function addCompletionCommands(program: BerthCommand): void {
@@ -71,4 +77,109 @@ function __berth_words
 end
 complete -c berth -f -a '(__berth_words)'
 `,
+}
+
+// Suggests the next words of a command line that is being typed. This code runs whenever Tab is pressed, so
+// it reports no errors and caches the server's names for a minute.
+
+const timeoutMs = 1000
+const cacheLifetimeMs = 60_000
+
+/** The last word is still being typed and may be empty. */
+async function completeWords(program: Command, cli: Cli, words: string[]): Promise<string[]> {
+  const typed = words.at(-1) ?? ''
+  const { command, argumentCount } = walk(program, words.slice(0, -1))
+  const found = typed.startsWith('-')
+    ? flagsOf(command, program)
+    : await wordsFor(command, argumentCount, cli)
+  return found.filter((word) => word.startsWith(typed) && isHarmless(word))
+}
+
+/** True if no shell gives the word a special meaning. */
+function isHarmless(word: string): boolean {
+  return /^[\w.:@%+,-]+$/.test(word)
+}
+
+/** The command that the words select so far, and the number of its arguments already present. */
+function walk(program: Command, words: string[]): { command: Command; argumentCount: number } {
+  let command = program
+  let argumentCount = 0
+  for (const [index, word] of words.entries()) {
+    if (word.startsWith('-') || takesValue(command, program, words[index - 1])) continue
+    const next = argumentCount === 0 ? command.commands.find((one) => one.name() === word) : undefined
+    if (next) command = next
+    else argumentCount += 1
+  }
+  return { command, argumentCount }
+}
+
+function takesValue(command: Command, program: Command, flag: string | undefined): boolean {
+  if (!flag?.startsWith('-')) return false
+  const options = [...command.options, ...program.options]
+  return options.some(({ long, short, required }) => required && (long === flag || short === flag))
+}
+
+function flagsOf(command: Command, program: Command): string[] {
+  const shared = program.options.filter(({ long }) => long !== '--version')
+  const visible = [...(command === program ? [] : command.options), ...shared].filter(({ hidden }) => !hidden)
+  return [...new Set([...visible.map(({ long }) => long ?? ''), '--help'])].filter(Boolean).toSorted()
+}
+
+async function wordsFor(command: Command, argumentCount: number, cli: Cli): Promise<string[]> {
+  const below = argumentCount === 0 ? command.commands.filter(isVisible).map((one) => one.name()) : []
+  if (command.name() === 'completion') return ['bash', 'fish', 'zsh']
+  if (command.parent?.name() === 'servers' || command.name() === 'logout') return serverNames(cli)
+  const takesName =
+    command.registeredArguments[argumentCount]?.name() === 'name' && command.name() !== 'create'
+  if (!takesName) return below
+  return [...below, ...(await fetchNames(nounOf(command), cli))]
+}
+
+function nounOf(command: Command): Noun {
+  if (isBelow(command, 'db')) return 'datastores'
+  return nouns.find((noun) => isBelow(command, noun)) ?? 'services'
+}
+
+function isBelow({ parent }: Command, name: string): boolean {
+  return parent !== null && (parent.name() === name || isBelow(parent, name))
+}
+
+function isVisible(command: Command): boolean {
+  return command.name() !== 'complete'
+}
+
+function serverNames({ env }: Cli): string[] {
+  try {
+    return Object.keys(readConfig(env).servers)
+  } catch {
+    return []
+  }
+}
+
+/** Nouns that are the names of their commands. */
+const nouns = ['disks', 'trash'] as const
+type Noun = 'services' | 'datastores' | (typeof nouns)[number]
+
+interface CachedNames {
+  at: number
+  names: string[]
+}
+
+async function fetchNames(noun: Noun, cli: Cli): Promise<string[]> {
+  try {
+    const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
+    const cached = readJsonFile(path) as CachedNames | undefined
+    if (cached && Date.now() - cached.at < cacheLifetimeMs && cached.at <= Date.now()) return cached.names
+    const signal = AbortSignal.timeout(timeoutMs)
+    const found = await cli.client.call<{ name: string }[]>('GET', `/${noun}`, { signal })
+    const names = found.map(({ name }) => name)
+    writeJsonFile(path, { at: Date.now(), names })
+    return names
+  } catch {
+    return []
+  }
+}
+
+function fingerprint(url: string): string {
+  return createHash('sha256').update(url).digest('hex').slice(0, 16)
 }

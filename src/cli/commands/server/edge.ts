@@ -7,7 +7,7 @@ import type { BerthCommand } from '../../command.ts'
 import { CliFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
-import { showStep } from '../../terminal/step.ts'
+import { showStep } from '../../terminal/phase-line.ts'
 import { printTable } from '../../terminal/table.ts'
 
 const pollMs = 500
