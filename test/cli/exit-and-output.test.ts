@@ -28,11 +28,6 @@ const registry = (host: string) => ({
 })
 
 describe('a command', { concurrency: 4 }, () => {
-  test('ends with 0 on success', async (t) => {
-    const env = await serverThat(t, { body: [] })
-    assert.equal((await runBerth(t, ['services'], { env })).code, 0)
-  })
-
   test('ends with 1 when the server cannot do it, with what failed, why and the next step', async (t) => {
     const hint = 'suspend it first'
     const env = await serverThat(t, problem(409, 'conflict', 'shop is busy', { hint }))
@@ -140,12 +135,6 @@ describe('output of a command', { concurrency: 4 }, () => {
     assert.match(none.stderr, /no registries/)
     assert.match(some.stdout, /^HOST +USERNAME +CHANGED\nghcr\.io +ada +\d+d ago\n$/)
     assert.equal(some.stderr, '')
-  })
-
-  test('is the unchanged JSON of the API with --json', async (t) => {
-    const env = await serverThat(t, rows)
-    const ended = await runBerth(t, ['registries', '--json'], { env })
-    assert.deepEqual(JSON.parse(ended.stdout), rows.body)
   })
 
   test('has colours at a terminal, and none where they are disabled', async (t) => {

@@ -24,12 +24,6 @@ test('every command has at least two examples, and each of them parses', async (
   }
 })
 
-test('an invalid example is detected', async () => {
-  await assert.rejects(
-    programThat(() => undefined).parseAsync(commandWords('berth scale shop'), { from: 'user' }),
-  )
-})
-
 test('help is at most 80 columns wide unless the terminal is wider', () => {
   for (const command of visibleCommands()) {
     const wide = helpOf(command)

@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { readUntrustedFile } from '../../src/cli/config/project.ts'
-import { writeTree } from '../support/archive/write-tree.ts'
 import { berthEnv, runBerth } from '../support/cli/berth.ts'
 import { startFakeServer } from '../support/cli/fake-server.ts'
 import { openFakeTerminal } from '../support/cli/fake-terminal.ts'
@@ -42,17 +41,6 @@ test('an endless event is cut off, despite comments in between', async (t) => {
   assert.ok(sentBytes() < floodBytes / 2, String(sentBytes()))
 })
 
-test('an oversized response to an upload is cut off', async (t) => {
-  const folder = temporaryDirectory(t)
-  writeTree(folder, { 'index.html': 'page' })
-  const { env } = await flood(t, {}, ' '.repeat(mebibyte), ({ method }) => method === 'POST')
-
-  const { code, stderr } = await runBerth(t, ['up', 'shop', folder], { env })
-
-  assert.equal(code, 1)
-  assert.match(stderr, /✘ the response of the server is larger than 64 MiB/)
-})
-
 test('an API call at a terminal ends when a response or one of its lines is endless', async (t) => {
   const { env: blank } = await flood(t, {}, ' '.repeat(mebibyte))
   const { env: stream } = await flood(t, events, 'x'.repeat(50_000))
@@ -66,16 +54,6 @@ test('an API call at a terminal ends when a response or one of its lines is endl
   assert.deepEqual([first[0], second[0]], [1, 1])
   assert.match(first[1], /the response of the server is larger than 64 MiB/)
   assert.match(second[1], /the server sent a line without an end/)
-})
-
-test('a status cannot move the cursor, neither by a state nor by an invalid number', async (t) => {
-  const evil = `a${introducer}[2Jb`
-  const body = { service_id: 'svc-1', state: evil, desired_instances: evil, reason: null, instances: [] }
-  const { url } = await startFakeServer(t, () => ({ body }))
-
-  const { stdout } = await runBerth(t, ['status', 'shop'], { env: { BERTH_SERVER: url } })
-
-  assert.equal(stdout, 'shop is ab, ab instances wanted\n')
 })
 
 test('a value is printed with escapes, and cannot reach the clipboard at a terminal', async (t) => {

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { berthEnv, runBerth } from '../support/cli/berth.ts'
+import { runBerth } from '../support/cli/berth.ts'
 import { startFakeServer } from '../support/cli/fake-server.ts'
 import { openTerminal } from '../support/cli/pty.ts'
 import { until } from '../support/daemon/service.ts'
@@ -149,23 +149,6 @@ test('a hint to copy contains no foreign command', async (t) => {
   const { stderr } = await runBerth(t, ['services'], { cwd })
 
   assert.match(stderr, /if you trust it: berth login URL;/)
-})
-
-test('concurrent logins store every server', async (t) => {
-  const { server } = await knownServer(t)
-  const env = { ...berthEnv(t, {}), BERTH_TOKEN: 'bth_x' } as Record<string, string>
-  const names = ['one', 'two', 'three', 'four', 'five']
-
-  const ended = await Promise.all(
-    names.map((name) => runBerth(t, ['login', server.url, '--server', name], { env })),
-  )
-
-  assert.deepEqual(
-    ended.map(({ code, stderr }) => [code, code === 0 ? '' : stderr]),
-    names.map(() => [0, '']),
-  )
-  const stored = JSON.parse(readFileSync(join(env.XDG_CONFIG_HOME!, 'berth/config.json'), 'utf8'))
-  assert.deepEqual(Object.keys(stored.servers).sort(), [...names].sort())
 })
 
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) {

@@ -65,12 +65,6 @@ test('a folder without a matching service is a usage error, and no other service
   assert.deepEqual([none.code, /nowhere is not a folder/.test(none.stderr)], [2, true])
 })
 
-test('an unknown service name suggests the nearest one', async (t) => {
-  const { above, berth } = await start(t)
-  const { code, stderr } = await berth(above, 'why', 'my-shpo')
-  assert.deepEqual([code, stderr.includes(hint)], [3, true])
-})
-
 test('commands that change a service ignore the name of the folder', async (t) => {
   const { folder, berth, asked: requests } = await start(t)
   for (const command of [['restart'], ['suspend'], ['deploy'], ['rollback'], ['update', '--port', '1']]) {

@@ -40,13 +40,6 @@ test('the columns SINCE and REASON are missing when no actor is parked', async (
   assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')
 })
 
-test('actors --json prints the API response, and --parked lists only parked actors', async (t) => {
-  const { berth, asked } = await start(t)
-  const { stdout } = await berth('actors', '--parked', '--json')
-  assert.ok(JSON.parse(stdout).length > 0)
-  assert.match(JSON.stringify(asked.at(-1)), /parked/)
-})
-
 test('retry confirms the restart; an actor that is not parked is refused with the reason', async (t) => {
   const { berth, asked } = await start(t, { status: 202, body: { ...edge, status: 'starting' } })
   const { code, stderr } = await berth('retry', 'edge')

@@ -96,12 +96,6 @@ test('certs shows the wildcard that covers all names below it', async (t) => {
   )
 })
 
-test('certs --json prints the API response', async (t) => {
-  const { berth } = await start(t)
-  const { stdout, stderr } = await berth('certs', '--json')
-  assert.deepEqual([JSON.parse(stdout), stderr], [certificates, ''])
-})
-
 test('without a certificate it prints how to get one', async (t) => {
   const server = await startFakeServer(t, () => ({ body: [] }))
   const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }

@@ -126,7 +126,6 @@ const broken: Record<string, World['send']> = {
     response.writeHead(200, { 'content-length': content.length })
     response.write(content.subarray(0, 1000), () => response.destroy())
   },
-  'ends too early': (response) => void response.end(content.subarray(0, -1)),
   'is another': (response) => void response.end(Buffer.alloc(content.length)),
 }
 
@@ -229,20 +228,6 @@ test('restore from a backup asks first, and a failure changes nothing', async (t
   assert.equal(failed.code, 1)
   assert.match(failed.stderr, /✘ shop-db: it is incomplete\n {3}nothing was changed/)
   assert.deepEqual(JSON.parse(String(sent[0]!.body)), { backup_id: 'bak-1' })
-})
-
-test('a missing datastore, backup or file ends with 3', async (t) => {
-  const { berth } = await start(t)
-  const ends = [
-    await berth('db', 'backup', 'none'),
-    await berth('db', 'backups', '--get', 'none'),
-    await berth('db', 'restore', 'none'),
-    await berth('db', 'restore', 'none', '--from', 'bak-1', '--yes'),
-  ]
-  assert.deepEqual(
-    ends.map(({ code }) => code),
-    [3, 3, 3, 3],
-  )
 })
 
 test('at a terminal data is neither read nor printed', async (t) => {

@@ -7,11 +7,10 @@ import {
   lost,
   password,
   respond,
-  shop,
   startFakeDatastores,
   starting,
 } from '../../support/cli/fake-datastores.ts'
-import { problem, type ReceivedRequest } from '../../support/cli/fake-server.ts'
+import type { ReceivedRequest } from '../../support/cli/fake-server.ts'
 import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 
 test('db create sends its flags, and waits until the datastore is available', async (t) => {
@@ -64,21 +63,6 @@ test('a failed creation ends the command with the reason and the next step', asy
   assert.deepEqual([json.code, JSON.parse(json.stdout), json.stderr], [1, lost, reported])
 })
 
-test('db restart waits until the datastore is available again', async (t) => {
-  const { berth, asked } = await startFakeDatastores(t, ({ method }) =>
-    method === 'POST'
-      ? { status: 202, body: { ...shop, status: 'restarting', phase: 'stopping' } }
-      : { body: shop },
-  )
-  const { code, stdout } = await berth('db', 'restart', 'shop-db')
-  assert.equal(code, 0)
-  assert.match(stdout, /^status +available$/m)
-  assert.deepEqual(asked(), [
-    ['POST', '/datastores/shop-db/restart', undefined],
-    ['GET', '/datastores/dst-shop-db', undefined],
-  ])
-})
-
 test('db update changes only what is specified, and prints the new values', async (t) => {
   const single = { ...starting, cpu_limit: 1 }
   const { berth, asked } = await startFakeDatastores(t, ({ path }) =>
@@ -101,14 +85,6 @@ test('db update changes only what is specified, and prints the new values', asyn
     ['PATCH', '/datastores/shop-db', { memory_limit_mb: 0 }],
     ['PATCH', '/datastores/starting', { cpu_limit: 1 }],
   ])
-})
-
-test('limits that are saved but not applied fail the command with both facts', async (t) => {
-  const detail = "limits of 'cache' saved, but applying them failed: no"
-  const { berth } = await startFakeDatastores(t, () => problem(502, 'docker_error', detail))
-  const { code, stderr } = await berth('db', 'update', 'cache', '--memory', '16')
-  assert.equal(code, 1)
-  assert.match(stderr, /^ ✘ limits of 'cache' saved, but applying them failed: no /)
 })
 
 test('db rm requires the name typed at a terminal, and --yes elsewhere', async (t) => {
@@ -147,57 +123,6 @@ test('db rm --purge warns that all data is deleted, and skips the trash', async 
   const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes', '--purge')
   assert.deepEqual([code, stderr], [0, ' ✔ shop-db is being deleted, with its data\n'])
   assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-shop-db?purge=true', undefined])
-})
-
-test('a datastore in use is not deleted: its users are listed, and how to force it', async (t) => {
-  const errors = [{ path: 'web.DATABASE_URL', code: 'reference', message: 'refers to shop-db' }]
-  const hint = 'berth db rm shop-db --force deletes it anyway'
-  const { berth } = await startFakeDatastores(t, (requested) =>
-    requested.method === 'DELETE'
-      ? problem(409, 'in_use', 'shop-db is in use by web', { errors, hint })
-      : respond(requested),
-  )
-  const { code, stderr } = await berth('db', 'rm', 'shop-db', '--yes')
-  assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /in use by web .*\n +web\.DATABASE_URL: refers to shop-db\n +berth db rm shop-db --force/,
-  )
-})
-
-test('an unknown name ends with 3, and wrong usage with 2 before any request', async (t) => {
-  const { berth, asked } = await startFakeDatastores(t)
-  for (const command of ['show', 'url', 'restart', 'rm']) {
-    const { code, stdout, stderr } = await berth(
-      'db',
-      command,
-      'nobody',
-      ...(command === 'rm' ? ['--yes'] : []),
-    )
-    assert.deepEqual([command, code, stdout], [command, 3, ''])
-    assert.match(stderr, /^ ✘ there is no such datastore/)
-  }
-  assert.equal((await berth('db', 'update', 'nobody', '--cpu', '1')).code, 3)
-  const before = asked().length
-
-  for (const wrong of [
-    ['lst'],
-    ['show'],
-    ['show', 'a', 'b'],
-    ['create'],
-    ['create', 'x', '--kind', 'mysql'],
-    ['create', 'x', '--memory', '1q'],
-    ['create', 'x', '--cpu', 'half'],
-    ['create', 'x', '--engine', 'redis'],
-    ['update', 'x'],
-    ['update', 'x', '--memory', '-1'],
-    ['url', 'x', '--outside'],
-  ]) {
-    const { code, stdout, stderr } = await berth('db', ...wrong)
-    assert.deepEqual([wrong, code, stdout], [wrong, 2, ''])
-    assert.match(stderr, /^ ✘ .+\n {3}.+\n$/, wrong.join(' '))
-  }
-  assert.equal(asked().length, before)
 })
 
 test('db update leads to db upgrade when a version is given', async (t) => {

@@ -140,7 +140,6 @@ test('Ctrl-C ends a transfer through pipes', async (t) => {
 
 const ends: Record<string, (socket: { terminate(): void; send(text: string): void }) => void> = {
   'the client ends': (socket) => socket.send(exit(0)),
-  'the client fails': (socket) => socket.send(exit(3)),
   'the connection breaks off': (socket) => socket.terminate(),
   'the server sends an unknown message': (socket) => socket.send('?'),
 }

@@ -1,7 +1,7 @@
 // `berth db`: what a person reads of their datastores, and what Tab knows of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { all, cache, password, shop, startFakeDatastores } from '../../support/cli/fake-datastores.ts'
+import { all, password, shop, startFakeDatastores } from '../../support/cli/fake-datastores.ts'
 
 test('db lists each datastore with kind, port and problems, and no password', async (t) => {
   const { berth } = await startFakeDatastores(t)
@@ -21,22 +21,6 @@ test('db lists each datastore with kind, port and problems, and no password', as
   })
   assert.deepEqual(listed, bare)
   assert.ok(!bare.stdout.includes(password))
-})
-
-test('without a datastore it prints how to create one', async (t) => {
-  const { berth } = await startFakeDatastores(t, () => ({ body: [] }))
-  assert.deepEqual(await berth('db'), {
-    code: 0,
-    stdout: '',
-    stderr: 'no datastores yet: `berth db create NAME` creates a Postgres\n',
-  })
-})
-
-test('db --json and db show --json print the API response', async (t) => {
-  const { berth } = await startFakeDatastores(t)
-  const [list, one] = [await berth('db', '--json'), await berth('db', 'show', 'cache', '--json')]
-  assert.deepEqual([JSON.parse(list.stdout), list.stderr], [all, ''])
-  assert.deepEqual([JSON.parse(one.stdout), one.stderr], [cache, ''])
 })
 
 test('db show prints how services reach it, and the command for the password instead of it', async (t) => {

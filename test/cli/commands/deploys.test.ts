@@ -86,20 +86,6 @@ test('why names the failed step with its last lines, and the duration of each ph
   assert.equal(reported.deploy.id, first.id)
 })
 
-test('why shows the last output of an instance that failed its check', async (t) => {
-  const { name } = await createService(
-    t,
-    suite.api,
-    { Dockerfile: await dockerfile('CMD ["sh", "-c", "echo cannot read config; exit 4"]') },
-    { health_check_timeout_seconds: 5 },
-  )
-
-  const { stdout } = await runBerth(t, ['why', name], suite)
-
-  assert.match(stdout, /✘ checking/)
-  assert.match(stdout, / {3}│ cannot read config\n\n the instance exited with code 4\n/)
-})
-
 test('why shows the line that names the error, even before a long trace', async (t) => {
   const trace = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "    at frame $i"; done'
   const script = `echo throw err; echo "Error: Cannot find module 'expres'"; ${trace}; exit 1`

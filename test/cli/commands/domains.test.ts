@@ -4,7 +4,6 @@ import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
 import { startFakeServer } from '../../support/cli/fake-server.ts'
-import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { until } from '../../support/daemon/service.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
 import { token } from '../../support/http/http-context.ts'
@@ -64,18 +63,6 @@ test('domains add --redirect redirects a domain, and the list shows where', asyn
   assert.match(refused.stderr, /add it first: berth domains add shop nothing\.lan/)
 })
 
-test('domains --json prints the API response on stdout', async (t) => {
-  const { berth, create, call } = await start(t)
-  await create({ name: 'shop' })
-
-  const added = await berth('domains', 'add', 'shop', 'shop.example.com', '--json')
-  const listed = await berth('domains', 'shop', '--json')
-
-  const domains = (await call('GET', '/services/shop/domains')).body as unknown as object[]
-  assert.deepEqual([JSON.parse(added.stdout), added.stderr], [domains[1], ''])
-  assert.deepEqual(JSON.parse(listed.stdout), domains)
-})
-
 test('a failure prints its reason, the next step and the right exit code', async (t) => {
   const { berth, create } = await start(t)
   await create({ name: 'shop', custom_domains: ['shop.example.com'] })
@@ -128,18 +115,6 @@ test('without a graphical display open prints the address, or why there is none'
   assert.deepEqual([hidden.code, without.code, hidden.stdout + without.stdout], [1, 1, ''])
   assert.match(hidden.stderr, /db has no public address: it is a private service\n.*at db:5432\n$/)
   assert.match(without.stderr, /runs without an edge\n.*--edge/)
-})
-
-test('at a terminal without a graphical display open prints the address too', async (t) => {
-  const { env, create } = await start(t)
-  await create({ name: 'shop' })
-
-  const terminal = openFakeTerminal(t, ['open', 'shop'], {
-    env: { ...env, DISPLAY: '', WAYLAND_DISPLAY: '' },
-  })
-
-  assert.equal(await terminal.ended(), 0)
-  assert.match(terminal.screen().join('\n'), /^http:\/\/shop\.localhost$/m)
 })
 
 test('an address that is not a web page is neither opened nor shown', async (t) => {

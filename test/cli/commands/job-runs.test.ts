@@ -6,7 +6,7 @@ import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { keys } from '../../support/cli/pty.ts'
 import { openTcpGate } from '../../support/cli/tcp-gate.ts'
 import { hostileTexts } from '../../support/daemon/hostile.ts'
-import { finishedDeploy, until } from '../../support/daemon/service.ts'
+import { finishedDeploy } from '../../support/daemon/service.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
 import { baseImages } from '../../support/docker/images.ts'
 
@@ -44,12 +44,6 @@ test('a program gets exactly the given arguments, and its exit code is passed on
   assert.equal(code, 5, stderr)
   assert.equal(stdout, "<a  b>\n<it's>\n<$HOME>\n<*>\n<>\n<-x>\n")
   assert.match(stderr, /^ · running .*\nlate\n ✘ failed +job-\S+ .*\n {3}exited with code 5\n$/)
-})
-
-test('progress that overwrites its line is shown and stored in its last state', async (t) => {
-  const { code, stdout } = await berth(t, 'run', await idleWorker(), '--', "printf '10%%\\r20%%\\r100%%\\n'")
-
-  assert.deepEqual([code, stdout], [0, '100%\n'])
 })
 
 test('no shell metacharacter is more than part of an argument', async (t) => {
@@ -212,20 +206,4 @@ test('create asks for a missing schedule, and without a terminal names the flag'
   assert.deepEqual([silent.code, silent.stderr.includes("--schedule '0 3 * * *'")], [2, true])
   const { type, schedule } = await suite.api.get('/services/asked')
   assert.deepEqual([type, schedule], ['cron_job', '15 4 * * 1'])
-})
-
-test('why, open and suspend describe a cron job correctly', async (t) => {
-  const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
-
-  const [why, open, suspended] = [
-    await berth(t, 'why', name),
-    await berth(t, 'open', name),
-    await berth(t, 'suspend', name),
-  ]
-
-  assert.match(why.stdout, new RegExp(` ${name} is live[\\s\\S]*\n its runs: berth jobs ${name}\n$`))
-  assert.match(open.stderr, /has no public address: it is a cron job\n/)
-  assert.match(suspended.stderr, /is suspended: no instance is running\n/)
-  assert.match((await berth(t, 'schedule', name)).stdout, /^next +none: it is suspended/m)
-  await until('its end', async () => (await berth(t, 'delete', name, '--yes')).code === 0)
 })

@@ -5,7 +5,7 @@ import { openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { berthEnv, runBerth } from '../../support/cli/berth.ts'
+import { berthEnv } from '../../support/cli/berth.ts'
 import {
   jobRun,
   logStream,
@@ -95,16 +95,6 @@ test('the words after -- are the command: one word is used as is, several are qu
     ],
     ['/services/shop/jobs', {}],
   ])
-})
-
-test('without a name the service of the project file is used', async (t) => {
-  const { asked, env } = await startFakeJobs(t, runEndingAs(succeeded))
-  const cwd = temporaryDirectory(t)
-  writeFileSync(join(cwd, 'berth.json'), JSON.stringify({ service: 'shop' }))
-
-  await runBerth(t, ['run', '--', 'ls', '-la'], { env, cwd })
-
-  assert.deepEqual(asked()[0], ['POST', '/services/shop/jobs', { command: 'ls -la' }])
 })
 
 test('input that is piped into a run is not forwarded, and not taken from others in silence', async (t) => {

@@ -11,7 +11,7 @@ import { openTerminal } from '../../support/cli/pty.ts'
 import type { Body } from '../../support/daemon/api.ts'
 import { until } from '../../support/daemon/service.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
-import { type SessionHeaders, signIn, signUp } from '../../support/http/session.ts'
+import { type SessionHeaders, signUp } from '../../support/http/session.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const started = { id: 'cli-1', code: 'ABCD-EFGH', secret: 'of the terminal', expires_in: 600, interval: 1 }
@@ -158,16 +158,6 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.equal(server.requests.filter(({ path }) => path.endsWith('/token')).length, 2)
   })
 
-  test('shows the setup link for a server without an account', async (t) => {
-    const server = await loginServer(t, { start: problem(409, 'conflict', 'there is no account yet') })
-    const { env } = homeOf(t)
-
-    const ended = await runBerth(t, ['login', server.url], { env })
-
-    assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /there is no account yet.*\n.*setup link that the server printed/)
-  })
-
   test('names the start code when the server gets too many logins, and sends it', async (t) => {
     const busy = problem(429, 'too_many_attempts', 'too many terminal logins at the moment')
     const server = await loginServer(t, { start: busy })
@@ -251,18 +241,5 @@ describe('berth login, on a real server', () => {
       tokens.map(({ name }: { name: string }) => name),
       [`berth on ${hostname()}`],
     )
-  })
-
-  test('is denied by the administrator', async (t) => {
-    const { env } = homeOf(t)
-    const session = await signIn(suite.api.url)
-    const terminal = openFakeTerminal(t, ['login', suite.api.url, '--no-browser'], { env })
-    await terminal.shows('waiting for the approval')
-    const [, id] = /cli-login\?id=(\S+)/.exec(terminal.screen().join('\n')) ?? []
-
-    await fetch(`${suite.api.url}/api/v1/auth/cli/${id}/deny`, { method: 'POST', headers: session })
-
-    assert.equal(await terminal.ended(), 4)
-    assert.match(terminal.screen().join('\n'), /the login was denied/)
   })
 })

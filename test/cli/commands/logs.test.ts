@@ -94,14 +94,6 @@ test('the logs of a service continue after a loss, without gap or repetition', a
   assert.deepEqual([code, stderr.match(/lost/g)?.length], [130, 1])
 })
 
-test('a missing deploy or service ends with exit code 3', async (t) => {
-  const deploy = await runBerth(t, ['logs', '--deploy', 'dep-nothing', '-f'], suite)
-  const service = await runBerth(t, ['logs', 'nobody', '-f'], suite)
-
-  assert.deepEqual([deploy.code, service.code], [3, 3])
-  assert.match(deploy.stderr, /✘ there is no such deploy/)
-})
-
 function beats(text: string): number[] {
   return [...text.matchAll(/beat (\d+)\n/g)].map(([, number]) => Number(number))
 }

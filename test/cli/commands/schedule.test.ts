@@ -63,13 +63,6 @@ test('without runs it prints how to start one, or that none can start', async (t
   )
 })
 
-test('--json prints the API response', async (t) => {
-  const { berth } = await startFakeJobs(t)
-  const [list, one] = [await berth('jobs', 'nightly', '--json'), await berth('schedule', 'nightly', '--json')]
-  assert.deepEqual([JSON.parse(list.stdout), list.stderr], [runs, ''])
-  assert.deepEqual([JSON.parse(one.stdout), one.stderr], [schedule, ''])
-})
-
 test('schedule shows the next times, the last run, and the reason for a skipped run', async (t) => {
   const { berth } = await startFakeJobs(t)
 
@@ -136,17 +129,4 @@ test('malformed schedules from a server move no cursor and cause no crash', asyn
   assert.equal(code, 0)
   assert.match(stdout, /^time zone +evil, which is unknown on this machine: times are in UTC$/m)
   assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u)
-})
-
-test('Tab completes the commands of jobs and the names of services, but not arguments', async (t) => {
-  const { berth } = await startFakeJobs(t, () => ({ body: [{ name: 'nightly' }, { name: 'shop' }] }))
-  const complete = async (...words: string[]) =>
-    (await berth('complete', '--', ...words)).stdout.split('\n').filter(Boolean)
-
-  assert.deepEqual(await complete('sch'), ['schedule'])
-  assert.deepEqual(await complete('run', '--no-f'), ['--no-follow'])
-  for (const command of ['run', 'jobs', 'schedule']) {
-    assert.deepEqual(await complete(command, ''), ['nightly', 'shop'], command)
-  }
-  assert.deepEqual(await complete('run', 'shop', '--', ''), [])
 })

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { datastore, startFakeDatastores, trashEntry } from '../../support/cli/fake-datastores.ts'
 import type { FakeResponse, ReceivedRequest } from '../../support/cli/fake-server.ts'
-import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 
 const disk = trashEntry('berth-svc-1', {
   id: 'dsk-1',
@@ -40,12 +39,6 @@ test('trash lists deleted data with its kind, size and remaining time', async (t
   assert.deepEqual(JSON.parse((await berth('trash', 'ls', '--json')).stdout), entries)
 })
 
-test('an empty trash prints a note', async (t) => {
-  const { berth } = await startFakeDatastores(t, () => ({ body: [] }))
-  const { code, stdout, stderr } = await berth('trash')
-  assert.deepEqual([code, stdout, stderr], [0, '', 'the trash is empty\n'])
-})
-
 test('trash restore waits until the datastore is available, under another name if specified', async (t) => {
   const { berth, asked } = await startFakeDatastores(t, answer)
   const { code, stdout, stderr } = await berth('trash', 'restore', 'shop-db', '--name', 'old-db')
@@ -79,21 +72,6 @@ test('a missing name ends with 3, an ambiguous one with 2 and the ids', async (t
   assert.ok(asked().every(([method]) => method === 'GET'))
   assert.equal((await berth('trash', 'purge', 'dst-2', '--yes')).code, 0)
   assert.deepEqual(asked().at(-1), ['DELETE', '/trash/dst-2', undefined])
-})
-
-test('trash purge requires the name typed at a terminal, and --yes elsewhere', async (t) => {
-  const { berth, asked, env } = await startFakeDatastores(t, answer)
-  const silent = await berth('trash', 'purge', 'shop-db')
-  assert.equal(silent.code, 2)
-  assert.match(
-    silent.stderr,
-    /This removes shop-db \(postgres 17\) with all its data\..*\n +confirm with --yes/,
-  )
-  const wrong = openFakeTerminal(t, ['trash', 'purge', 'shop-db'], { env })
-  await wrong.shows('Type its name:')
-  wrong.type('shop\r')
-  assert.equal(await wrong.ended(), 1)
-  assert.ok(asked().every(([method]) => method === 'GET'))
 })
 
 test('disks lists disks, and disks rm prints until when the data stays', async (t) => {

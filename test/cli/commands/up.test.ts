@@ -1,7 +1,7 @@
 // `berth up` against a real daemon: from a folder to a page, and everything that can be in the way.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeTree } from '../../support/archive/write-tree.ts'
@@ -63,19 +63,6 @@ test('secrets of this machine and installed packages are not uploaded, and are l
   assert.ok(second.stderr.includes(`   ! .env, .env.production ${warning}\n`), second.stderr)
 })
 
-test('the second upload is the next version, and a rollback undoes it', async (t) => {
-  const { folder, name } = await createApp(t)
-  await runBerth(t, ['up', name, '.'], { ...suite, cwd: folder })
-  writeFileSync(join(folder, 'www/index.html'), 'two')
-
-  const { code, stdout, stderr } = await runBerth(t, ['up', name, folder], suite)
-
-  assert.equal(code, 0)
-  assert.doesNotMatch(stderr, /creating/)
-  assert.match(stderr, new RegExp(`\\n {3}undo: berth rollback ${name} dep-\\w+\\n$`))
-  assert.equal(await (await fetch(stdout.trim())).text(), 'two')
-})
-
 test('the name comes from berth.json, otherwise from the folder, made valid', async (t) => {
   const { folder, name } = await createApp(t)
   const unusual = join(folder, `2. Ünser Shop ${name}!`)
@@ -108,19 +95,6 @@ test('at a terminal a service is created only after confirmation', async (t) => 
 
   assert.equal(await agreed.ended(), 0)
   assert.equal((await suite.api.get(`/services/${name}`)).type, 'web_service')
-})
-
-test('a folder of pages becomes a static site with that folder as its publish_dir', async (t) => {
-  const folder = temporaryDirectory(t)
-  writeTree(folder, { 'public/index.html': 'hello' })
-  const name = newName()
-
-  const { code, stderr } = await runBerth(t, ['up', name, folder, '--no-follow'], suite)
-
-  assert.equal(code, 0)
-  assert.match(stderr, /a static site, its pages are in public\//)
-  const { type, publish_dir } = await suite.api.get(`/services/${name}`)
-  assert.deepEqual([type, publish_dir], ['static_site', 'public'])
 })
 
 test('a folder without a Dockerfile whose pages are ignored creates nothing, with the reason', async (t) => {

@@ -1,6 +1,5 @@
 // What .gitignore and .berthignore leave out of an upload; git itself says what its files mean.
 import assert from 'node:assert/strict'
-import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
@@ -127,15 +126,6 @@ test('.git is excluded at every depth, as a folder or a file', async (t) => {
   writeTree(directory, { '.git/HEAD': '', 'sub/.git': 'gitdir: ../.git', 'sub/a': '', '.github/x': '' })
 
   assert.deepEqual(await listPaths(directory), ['.github/x', 'sub/a'])
-})
-
-test('a link is an entry, and its target is not read', async (t) => {
-  const directory = temporaryDirectory(t)
-  writeTree(directory, { 'real/a': '', '.gitignore': '/ignored\n' })
-  symlinkSync('real', join(directory, 'link'))
-  symlinkSync('real', join(directory, 'ignored'))
-
-  assert.deepEqual(await listPaths(directory), ['.gitignore', 'link', 'real/a'])
 })
 
 /** Of files and links. */
