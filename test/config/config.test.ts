@@ -2,123 +2,47 @@
 import assert from 'node:assert/strict'
 import { availableParallelism, totalmem } from 'node:os'
 import { test } from 'node:test'
-import { type Config, helpText, readConfig, removedOptionWarnings } from '../../src/config/config.ts'
+import {
+  type Config,
+  clearTextListeners,
+  helpText,
+  readConfig,
+  removedOptionWarnings,
+} from '../../src/config/config.ts'
 
-/** A value of each option that is not its default, as text and as the daemon gets it. */
-const values: { [Name in keyof Config]: [text: string, value: Config[Name]] } = {
+/** Values that are not the default, as text and as the daemon gets them: one for each kind of option. */
+const values: { [Name in keyof Config]?: [text: string, value: Config[Name]] } = {
   'data-dir': ['/srv/berth', '/srv/berth'],
   listen: ['0.0.0.0:8080', '0.0.0.0:8080'],
-  docker: ['tcp://10.0.0.1:2375', 'tcp://10.0.0.1:2375'],
-  prefix: ['try-1', 'try-1'],
   subnet: ['10.77.0.0/16', '10.77.0.0/16'],
   'host-ports': ['5432, 6379', [5432, 6379]],
-  'base-domain': ['apps.example.com', 'apps.example.com'],
   edge: ['host', 'host'],
   'http-port': ['8080', 8080],
-  'https-port': ['8443', 8443],
-  'edge-image': ['haproxy:3.0', 'haproxy:3.0'],
-  'edge-connections-per-address': ['20', 20],
   'edge-requests-per-address': ['0', 0],
-  'acme-email': ['ada@example.com', 'ada@example.com'],
-  'acme-directory': ['https://ca.example.com/directory', 'https://ca.example.com/directory'],
-  'acme-dns': ['hook:/usr/local/bin/zone', { kind: 'hook', path: '/usr/local/bin/zone' }],
-  'acme-dns-secret-file': ['/etc/berth/zone.token', '/etc/berth/zone.token'],
-  'dashboard-host': ['berth.example.com', 'berth.example.com'],
   'trusted-proxy': ['10.0.0.5, fd00::/8', ['10.0.0.5', 'fd00::/8']],
   'local-repositories': ['/srv/git, /home/ada/git', ['/srv/git', '/home/ada/git']],
   'local-git-host': ['git.lan, LOCALHOST,::1', ['git.lan', 'localhost', '::1']],
   'deny-private-git-hosts': ['yes', true],
-  builder: ['classic', 'classic'],
-  'build-concurrency': ['5', 5],
-  'job-concurrency': ['20', 20],
-  'build-memory-limit': ['2048', 2048],
   'build-cpu-limit': ['0.5', 0.5],
-  'build-pids-limit': ['64', 64],
-  'build-cache-size': ['5000', 5000],
-  'default-memory-limit': ['256', 256],
   'default-cpu-limit': ['0.5', 0.5],
-  'pids-limit': ['64', 64],
-  'keep-images': ['1', 1],
-  'static-image': ['nginx-for-sites:1', 'nginx-for-sites:1'],
   'postgres-image': ['pg:{version}', 'pg:{version}'],
-  'redis-image': ['valkey:{version}', 'valkey:{version}'],
   'datastore-bind': ['10.0.0.9', '10.0.0.9'],
   'datastore-ports': ['5432', { first: 5432, last: 5432 }],
-  'backup-dir': ['/mnt/backups', '/mnt/backups'],
-  'trash-days': ['0', 0],
-  'min-free-disk': ['0', 0],
-  'runtime-log-size': ['8', 8],
-  'runtime-log-days': ['3', 3],
-  'settle-time': ['0', 0],
-  'fetch-timeout': ['30', 30],
-  'build-timeout': ['31', 31],
-  'start-timeout': ['32', 32],
-  'log-level': ['debug', 'debug'],
-  'log-format': ['text', 'text'],
 }
-const names = Object.keys(values) as (keyof Config)[]
 const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 
-/** But for the two that the host decides. */
-const defaults = {
-  listen: '127.0.0.1:7878',
-  docker: 'unix:///var/run/docker.sock',
-  prefix: 'berth',
-  subnet: '10.201.0.0/16',
-  'host-ports': [],
-  'base-domain': 'localhost',
-  edge: 'container',
-  'http-port': 80,
-  'https-port': 443,
-  'edge-image': '',
-  'edge-connections-per-address': 1000,
-  'edge-requests-per-address': 500,
-  'acme-email': '',
-  'acme-directory': 'https://acme-v02.api.letsencrypt.org/directory',
-  'acme-dns': '' as const,
-  'acme-dns-secret-file': '',
-  'dashboard-host': '',
-  'trusted-proxy': [],
-  'local-repositories': [],
-  'local-git-host': [],
-  'deny-private-git-hosts': false,
-  builder: 'buildkit',
-  'build-concurrency': 2,
-  'job-concurrency': 8,
-  'build-memory-limit': Math.max(512, Math.floor(totalmem() / 2 / 1024 / 1024)),
-  'build-cpu-limit': Math.round(availableParallelism() * 87.5) / 100,
-  'build-pids-limit': 4096,
-  'default-memory-limit': 512,
-  'default-cpu-limit': 1,
-  'pids-limit': 1024,
-  'keep-images': 5,
-  'static-image': '',
-  'postgres-image': 'postgres:{version}-alpine',
-  'redis-image': 'redis:{version}-alpine',
-  'datastore-bind': '127.0.0.1',
-  'datastore-ports': { first: 25_000, last: 25_999 },
-  'backup-dir': '',
-  'trash-days': 7,
-  'min-free-disk': 1024,
-  'runtime-log-size': 64,
-  'runtime-log-days': 14,
-  'settle-time': 5,
-  'fetch-timeout': 600,
-  'build-timeout': 3600,
-  'start-timeout': 120,
-  'log-level': 'info',
-  'log-format': 'auto',
-}
-
-test('without flags and variables every option has its default', () => {
-  const { 'data-dir': dataDir, 'build-cache-size': cacheMb, ...rest } = readConfig([], {})
-  assert.match(dataDir, /^\//)
+test('by default builds may use what the host has to spare', () => {
+  const config = readConfig([], {})
+  assert.match(config['data-dir'], /^\//)
+  const cacheMb = config['build-cache-size']
   assert.ok(cacheMb >= 64 && cacheMb <= 10 * 1024, String(cacheMb))
-  assert.deepEqual(rest, defaults)
+  const memoryMb = Math.floor(totalmem() / 2 / 1024 / 1024)
+  assert.equal(config['build-memory-limit'], Math.max(512, memoryMb))
+  assert.equal(config['build-cpu-limit'], Math.round(availableParallelism() * 87.5) / 100)
 })
 
-for (const name of names) {
-  const [text, value] = values[name]
+for (const [option, [text, value]] of Object.entries(values)) {
+  const name = option as keyof Config
 
   test(`--${name} comes from its flag, else from ${variableOf(name)}, and changes nothing else`, () => {
     const without = readConfig([], {})
@@ -140,58 +64,26 @@ test('DOCKER_HOST selects the engine unless an option of Berth does', () => {
 
 const bad: [name: keyof Config, text: string, says: string][] = [
   ['data-dir', 'relative/path', 'is not an absolute path'],
-  ['listen', '7878', 'is not HOST:PORT (an IPv6 address in brackets)'],
   ['listen', '::1:7878', 'is not HOST:PORT (an IPv6 address in brackets)'],
-  ['listen', 'localhost:http', 'is not HOST:PORT (an IPv6 address in brackets)'],
   ['docker', '/var/run/docker.sock', 'is not unix:///path or tcp://host:port'],
-  ['docker', 'tcp://1.2.3.4', 'is not unix:///path or tcp://host:port'],
   ['prefix', 'Berth', 'is not lower-case letters, digits and dashes, beginning with a letter'],
-  ['prefix', '-berth', 'is not lower-case letters, digits and dashes, beginning with a letter'],
   ['subnet', '10.201.0.0/24', 'is not a /16 network'],
   ['base-domain', 'http://example.com', 'is not a domain'],
   ['dashboard-host', 'a b', 'is not a host name'],
   ['builder', 'buildx', 'is not one of buildkit, classic'],
   ['build-memory-limit', '15', 'is not a whole number from 16 to 16777216, or 0'],
-  ['build-memory-limit', '512m', 'is not a whole number from 16 to 16777216, or 0'],
   ['build-cpu-limit', '-1', 'is not a number from 0.01 to 512, or 0'],
-  ['build-cache-size', '1', 'is not a whole number from 64 to 1073741824, or 0'],
-  ['build-pids-limit', '15', 'is not a whole number from 16 to 1000000, or 0'],
-  ['build-concurrency', '0', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '65', 'is not a whole number from 1 to 64'],
   ['build-concurrency', '1.5', 'is not a whole number from 1 to 64'],
-  ['build-concurrency', '0x2', 'is not a whole number from 1 to 64'],
-  ['job-concurrency', '0', 'is not a whole number from 1 to 1000'],
-  ['job-concurrency', '1001', 'is not a whole number from 1 to 1000'],
-  ['default-memory-limit', '512m', 'is not a whole number from 16 to 1048576'],
   ['default-cpu-limit', '0', 'is not a number from 0.01 to 512'],
   ['default-cpu-limit', 'Infinity', 'is not a number from 0.01 to 512'],
-  ['pids-limit', '15', 'is not a whole number from 16 to 1000000'],
-  ['keep-images', '0', 'is not a whole number from 1 to 1000'],
   ['postgres-image', 'postgres:{versoin}', 'is not an image; {version} may occur in it'],
-  ['redis-image', 'redis 7', 'is not an image; {version} may occur in it'],
-  ['redis-image', 'redis:{version', 'is not an image; {version} may occur in it'],
   ['datastore-bind', 'localhost', 'is not an IP address'],
-  ['datastore-bind', '127.0.0.1:5432', 'is not an IP address'],
   ['datastore-bind', '10.0.0.0/8', 'is not an IP address'],
-  ['datastore-bind', '[::1]', 'is not an IP address'],
-  ['datastore-bind', '127.0.0.256', 'is not an IP address'],
-  ['datastore-ports', '0', 'is not a range of ports, as 25000-25999'],
   ['datastore-ports', '0-10', 'is not a range of ports, as 25000-25999'],
   ['datastore-ports', '25000-24999', 'is not a range of ports, as 25000-25999'],
   ['datastore-ports', '65000-65536', 'is not a range of ports, as 25000-25999'],
-  ['datastore-ports', '25000-', 'is not a range of ports, as 25000-25999'],
-  ['datastore-ports', '1-2-3', 'is not a range of ports, as 25000-25999'],
-  ['datastore-ports', '25000,25001', 'is not a range of ports, as 25000-25999'],
-  ['datastore-ports', '2.5e4', 'is not a range of ports, as 25000-25999'],
   ['local-repositories', '/srv/git,git', 'is not a list of absolute paths'],
-  ['backup-dir', 'backups', 'is not an absolute path'],
-  ['trash-days', '-1', 'is not a whole number from 0 to 3650'],
-  ['min-free-disk', '-1', 'is not a whole number from 0 to 1073741824'],
-  ['fetch-timeout', '0', 'is not a whole number from 1 to 86400'],
-  ['build-timeout', '86401', 'is not a whole number from 1 to 86400'],
-  ['start-timeout', '1h', 'is not a whole number from 1 to 86400'],
-  ['log-level', 'verbose', 'is not one of debug, info, warn, error'],
-  ['log-format', 'xml', 'is not one of auto, json, text'],
 ]
 
 for (const [name, text, says] of bad) {
@@ -250,12 +142,12 @@ test('a removed option or value is ignored with a warning that names its replace
 
 test('the help lists every option with its default', () => {
   const lines = helpText().split('\n')
-  for (const name of names) {
+  const without = readConfig([], {})
+  for (const name of Object.keys(without) as (keyof Config)[]) {
     const line = lines.find((one) => one.startsWith(`  --${name} `))
     assert.ok(line, name)
     // Read back: a default that is no text is shown as one would write it.
     const [, shown] = / \(([^()]+)\)$/.exec(line) ?? []
-    const without = readConfig([], {})
     assert.equal(shown !== undefined, String(without[name] ?? '') !== '', line)
     if (shown !== undefined) assert.deepEqual(readConfig([`--${name}=${shown}`], {}), without, line)
   }
@@ -269,3 +161,30 @@ test('--acme-dns accepts a program or Cloudflare, and nothing else', () => {
     assert.throws(() => read(bad), { code: 'invalid_option', message: /^--acme-dns: / }, bad)
   }
 })
+
+const warned: [args: string[], listeners: string[]][] = [
+  [[], []],
+  [['--listen=localhost:1'], []],
+  [['--listen=[::1]:1', '--datastore-bind=127.0.0.9'], []],
+  [['--listen=0.0.0.0:80'], ['--listen 0.0.0.0:80']],
+  [['--listen=[::]:80'], ['--listen [::]:80']],
+  [['--listen=10.0.0.1:80'], ['--listen 10.0.0.1:80']],
+  [['--listen=[::ffff:10.0.0.1]:80'], ['--listen [::ffff:10.0.0.1]:80']],
+  [['--listen=berth.example.com:80'], ['--listen berth.example.com:80']],
+  [['--datastore-bind=0.0.0.0'], ['--datastore-bind 0.0.0.0']],
+  [['--base-domain=apps.example.com', '--http-port=8080'], ['--http-port 8080']],
+  [['--base-domain=apps.example.com', '--acme-email=ada@example.com'], []],
+  [['--base-domain=apps.example.com', '--edge=off'], []],
+]
+
+for (const [args, listeners] of warned) {
+  const name = `with ${args.join(' ') || 'the defaults'} ${listeners.join() || 'nothing'} is warned of`
+  test(name, () => {
+    const found = clearTextListeners(readConfig(args, {}))
+    assert.deepEqual(
+      found.map(({ listener }) => listener),
+      listeners,
+    )
+    for (const { warning } of found) assert.match(warning, /not encrypted there/)
+  })
+}

@@ -2,7 +2,6 @@
 // who asks for the datastore, and nowhere else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Datastore } from '../../../src/api/datastore.ts'
 import { fails, startDatastores } from '../../support/http/datastore-api.ts'
 import { filesWith } from '../../support/storage/canary.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
@@ -23,29 +22,6 @@ test('a repeated creation creates one datastore, and returns its current state',
   assert.deepEqual(again.body, (await call('GET', '/datastores/shop-db')).body)
 })
 
-test('concurrent repetitions wait for the first request', async (t) => {
-  const { call } = await startDatastores(t)
-
-  const responses = await Promise.all(
-    [1, 2, 3].map(() => call('POST', '/datastores', requested, { headers })),
-  )
-
-  assert.deepEqual(
-    responses.map(({ status, body }) => [status, body.id, body.status]),
-    Array(3).fill([201, responses[0]!.body.id, 'available']),
-  )
-})
-
-test('a different creation with the same key is rejected', async (t) => {
-  const { call } = await startDatastores(t)
-  await call('POST', '/datastores', requested, { headers })
-
-  const { status, body } = await call('POST', '/datastores', { ...requested, name: 'other' }, { headers })
-
-  assert.deepEqual([status, body.code], [409, 'conflict'])
-  assert.equal((await call('GET', '/datastores/other')).status, 404)
-})
-
 test('a creation repeated after the deletion is 404, and creates nothing', async (t) => {
   const { call, storage } = await startDatastores(t)
   await call('POST', '/datastores', requested, { headers })
@@ -58,15 +34,6 @@ test('a creation repeated after the deletion is 404, and creates nothing', async
   assert.deepEqual((await call('GET', '/datastores')).body, [])
   const other = await call('POST', '/datastores', requested, { headers: { 'idempotency-key': 'a new one' } })
   assert.equal(other.status, 201)
-})
-
-test('a rejected creation may be repeated with its key', async (t) => {
-  const { call, create } = await startDatastores(t)
-  const { id } = await create({ name: 'shop-db' })
-  assert.equal((await call('POST', '/datastores', requested, { headers })).body.code, 'name_taken')
-  await call('PATCH', `/services/${id}`, { name: 'web' })
-  const other = { ...requested, name: 'other' }
-  assert.equal((await call('POST', '/datastores', other, { headers })).status, 201)
 })
 
 test('a restart with a key is one restart', async (t) => {
@@ -122,11 +89,4 @@ test('a password appears in responses about its datastore, and nowhere else', as
   const foreign = await fetch(`${url}/api/v1/datastores/${id}`)
   assert.equal(foreign.status, 401)
   assert.deepEqual(filesWith(storage.directory, password), [])
-})
-
-test('no two datastores have the same password', async (t) => {
-  const { make, call } = await startDatastores(t)
-  for (const name of ['a', 'b', 'c', 'd']) await make({ name })
-  const all = (await call('GET', '/datastores')).body as unknown as Datastore[]
-  assert.equal(new Set(all.map(({ password }) => password)).size, 4)
 })

@@ -86,39 +86,6 @@ test('a new Redis has neither a database nor a user', async (t) => {
   })
 })
 
-test('a datastore has the requested settings', async (t) => {
-  const { make } = await startDatastores(t)
-
-  const requested = {
-    version: '16.4',
-    database: 'Orders',
-    username: '_ada',
-    memory_limit_mb: 256,
-    cpu_limit: 0.5,
-  }
-  const response = await make({ name: 'orders', ...requested })
-
-  const { version, database, username, memory_limit_mb, cpu_limit } = response
-  assert.deepEqual({ version, database, username, memory_limit_mb, cpu_limit }, requested)
-})
-
-test('an id and a name work on every route', async (t) => {
-  const { call, make } = await startDatastores(t)
-  const response = await make({ name: 'shop-db' })
-
-  for (const key of [response.id, response.name]) {
-    assert.equal((await call('GET', `/datastores/${key}`)).body.id, response.id)
-    assert.equal((await call('PATCH', `/datastores/${key}`, { cpu_limit: 2 })).body.id, response.id)
-    assert.equal((await call('POST', `/datastores/${key}/restart`)).body.id, response.id)
-    assert.equal((await call('GET', `/datastores/${key}/history`)).status, 200)
-  }
-  const other = await make({ name: 'other-db' })
-  for (const key of [response.name, other.id]) {
-    const deleted = await call('DELETE', `/datastores/${key}`)
-    assert.deepEqual([deleted.status, deleted.text], [204, ''])
-  }
-})
-
 test('the list is ordered by name, with failed datastores and those being deleted', async (t) => {
   const { call, make } = await startDatastores(t, {
     obtainImage: (input, signal) => (input.version === '99' ? noImage(input, signal) : succeeds()),

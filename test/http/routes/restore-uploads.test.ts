@@ -2,13 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { Failure } from '../../../src/errors.ts'
 import { head, token } from '../../support/http/http-context.ts'
 import { startRestores } from '../../support/http/restore-api.ts'
-import { eventually } from '../../support/supervisor/supervision.ts'
 
 const mebibyte = 1024 * 1024
 const content = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])
@@ -81,16 +78,6 @@ test('plain SQL is accepted, also gzipped and with a byte order mark', async (t)
   }
 })
 
-test('the first bytes are checked in whatever chunks they arrive', async (t) => {
-  const { raw, list, files } = await startRestores(t)
-  const chunks = [...'PGDMP!'].map((letter) => `1\r\n${letter}\r\n`).join('')
-
-  const { text } = await raw(`${requestHead('Transfer-Encoding: chunked')}${chunks}0\r\n\r\n`)
-
-  assert.match(text, /^HTTP\/1\.1 202 /)
-  assert.deepEqual([(await list()).map(({ size_bytes }) => size_bytes), files().length], [[6], 1])
-})
-
 test('all other checks happen before a byte is sent', async (t) => {
   const { raw, context, files, kept, begin, world, datastoreOf } = await startRestores(t)
   const refusalOf = async (name: string, ...lines: string[]) => {
@@ -115,37 +102,4 @@ test('all other checks happen before a byte is sent', async (t) => {
   assert.equal(await refusalOf('away-db', length), '409 conflict')
   assert.equal(await refusalOf('none', length), '404 not_found')
   assert.deepEqual(files(), [])
-})
-
-test('a disk that fills up during an upload yields 507, and keeps nothing of it', async (t) => {
-  const { upload, context, files, list } = await startRestores(t)
-  const { create } = context.storage.restoreFiles
-  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
-  context.storage.restoreFiles.create = () => ({ ...create(), write: () => Promise.reject(full) })
-
-  const { status, body } = await upload('shop-db', content(1000))
-
-  assert.deepEqual([status, body.code, files(), await list()], [507, 'insufficient_storage', [], []])
-})
-
-test('a client that disconnects midway leaves nothing', async (t) => {
-  const { server, files, list } = await startRestores(t)
-  const socket = connect(server.port, '127.0.0.1').on('error', () => {})
-  socket.write(requestHead('Content-Length: 9000000'))
-  socket.write(content(2 * mebibyte))
-  await eventually('the upload to start', () => files().length === 1)
-
-  socket.destroy()
-
-  await eventually('the draft is gone', () => files().length === 0)
-  assert.deepEqual(await list(), [])
-})
-
-test('a restore that cannot be committed removes its file', async (t) => {
-  const { upload, context, files } = await startRestores(t)
-  context.actors.spawn = () => Promise.reject(new Failure('insufficient_storage', 'the store is full'))
-
-  const { status } = await upload('shop-db', content(100))
-
-  assert.deepEqual([status, files()], [507, []])
 })

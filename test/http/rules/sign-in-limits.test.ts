@@ -112,16 +112,6 @@ test('a device cookie is no credential, wherever it is sent', async (t) => {
   assert.equal(query.status, 401)
 })
 
-test('scripts cannot read a device cookie, and other sites cannot make a browser send it', async (t) => {
-  const { signedOut } = await startWithAccount(t)
-
-  const { headers } = await signedOut().signIn()
-
-  const [session, device] = headers['set-cookie']!
-  assert.match(session!, /^svc_session_\d+=bths_/)
-  assert.match(device!, /^svc_device_\d+=[^;]+; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Strict$/)
-})
-
 test("a new password invalidates all device cookies except the browser's own", async (t) => {
   const api = await startWithAccount(t)
   const other = await api.signedIn()
