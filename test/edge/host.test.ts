@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { requestHttp2 } from '../support/edge/http2-request.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
-import { raw } from '../support/http/raw-request.ts'
+import { raw } from '../support/http/http-context.ts'
 
 const service = 'a.test'
 const long = `${'label.'.repeat(42)}x`

@@ -2,10 +2,15 @@
 // that the OpenAPI document has.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Login } from '../../src/api/access/account.ts'
+import { routes } from '../../src/http/pipeline/routes.ts'
+import { validate } from '../../src/http/pipeline/validation.ts'
+import { outcomeOf, startWithAccount } from '../support/http/account.ts'
 import { startChecked } from '../support/http/checked-api.ts'
 import { brokenUtf8 } from '../support/http/hostile-characters.ts'
 import { head, token } from '../support/http/http-context.ts'
 import { branchesOf, type Operation, operations, type Schema } from '../support/http/operations.ts'
+import { owner } from '../support/http/session.ts'
 import { exchange, toBytes } from '../support/http/wire.ts'
 
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
@@ -264,4 +269,46 @@ test('null for a setting changes nothing', async (t) => {
 
   const { updated_at, ...after } = await get('web')
   assert.deepEqual({ ...after, updated_at: before.updated_at }, before)
+})
+
+const limitBytes = 16 * 1024
+const isOfAccount = ({ path, method }: (typeof routes)[number]) => /\/auth\//.test(path) && method === 'POST'
+
+test('every route of the account accepts at most 16 KiB', async (t) => {
+  const { browser, signedOut } = await startWithAccount(t)
+
+  const found = routes.filter(isOfAccount)
+  assert.ok(found.length > 7)
+  for (const { path, bodyLimitBytes } of found) assert.equal(bodyLimitBytes, limitBytes, path)
+  for (const one of [browser, signedOut()]) {
+    const large = { ...owner, password: 'x'.repeat(limitBytes) }
+    const response = await one.call('POST', '/auth/login', large)
+    assert.equal(outcomeOf(response), '413 payload_too_large')
+    assert.match(response.body.detail, /at most 16 KiB$/)
+  }
+})
+
+test('of many unknown keys the first one is named', async (t) => {
+  const { browser } = await startWithAccount(t)
+
+  const { body } = await browser.call('POST', '/auth/login', { ...owner, b: 1, a: 2, c: 3 })
+
+  assert.deepEqual(body.errors, [{ path: 'b', code: 'unknown_key', message: 'is not a known key' }])
+})
+
+test('many unknown keys cost little more than parsing them', () => {
+  const many = `{${Array.from({ length: 95_000 }, (_, index) => `"k${index}":1`).join(',')}}`
+  const best = (work: () => unknown) => {
+    const times = Array.from({ length: 5 }, () => {
+      const startedAt = performance.now()
+      work()
+      return performance.now() - startedAt
+    })
+    return Math.min(...times)
+  }
+  const refuse = () => assert.throws(() => validate(Login, JSON.parse(many)), { code: 'invalid_request' })
+
+  const [reading, refusing] = [best(() => JSON.parse(many)), best(refuse)]
+
+  assert.ok(refusing < 3 * reading, `${refusing} ms instead of ${reading} ms`)
 })

@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
-import { openBrowser } from '../../support/http/browser.ts'
-import { startApi, token } from '../../support/http/http-context.ts'
+import type { Logger } from '../../../src/logger.ts'
+import type { SessionRow } from '../../../storage/access/hashed-tokens.ts'
+import { until } from '../../support/daemon/service.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { type Browser, openBrowser } from '../../support/http/browser.ts'
+import { token as serverToken, startApi, token } from '../../support/http/http-context.ts'
 import { owner } from '../../support/http/session.ts'
+import { filesWith } from '../../support/storage/canary.ts'
 
 const asToken = { authorization: `Bearer ${token}` }
 const wrongToken = { authorization: 'Bearer bth_wrong' }
@@ -139,4 +143,249 @@ test('the new password is validated before the current one, which has a separate
   assert.equal(outcomeOf(refused), '429 too_many_attempts')
   assert.match(String(refused.headers['retry-after']), /^\d+$/)
   assert.equal((await signedIn()).jar.size, 2)
+})
+
+const dayMs = 24 * 60 * 60_000
+const minuteMs = 60_000
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const list = async (browser: Browser) => (await browser.call('GET', '/auth/sessions')).body
+const secretOf = ({ jar }: Browser) => [...jar.values()][0]!
+const rowOf = ({ storage }: AccountApi, browser: Browser): SessionRow =>
+  storage.sessions.bySecret(secretOf(browser))!
+
+/** As if it had been used last so long ago. */
+async function age(api: AccountApi, browser: Browser, ageMs: number): Promise<void> {
+  const row = rowOf(api, browser)
+  const aged = { ...row, last_used_at: iso(Date.now() - ageMs) }
+  await api.storage.commit((commit) => api.storage.sessions.insert(commit, secretOf(browser), aged))
+}
+
+test('the requesting session was last used just now, whenever it was used before', async (t) => {
+  const api = await startWithAccount(t)
+  await age(api, api.browser, 50 * minuteMs)
+
+  const [own] = await list(api.browser)
+
+  assert.equal(own.current, true)
+  assert.ok(Date.now() - Date.parse(own.last_used_at) < 40 * minuteMs, own.last_used_at)
+})
+
+test('a record contains times, the browser and whether it is the current one, and no secret', async (t) => {
+  const { browser, signedOut } = await startWithAccount(t)
+  await signedOut().signIn({ 'user-agent': 'Firefox/140' })
+
+  const sessions = await list(browser)
+
+  assert.equal(sessions.length, 2)
+  for (const session of sessions) {
+    assert.deepEqual(Object.keys(session), [
+      'id',
+      'created_at',
+      'expires_at',
+      'last_used_at',
+      'user_agent',
+      'current',
+    ])
+    assert.match(session.id, /^ses-/)
+    assert.equal(Date.parse(session.expires_at) - Date.parse(session.last_used_at), 30 * dayMs)
+  }
+  const byAgent = new Map(sessions.map((one: Record<string, unknown>) => [one.user_agent, one.current]))
+  assert.deepEqual(
+    byAgent,
+    new Map([
+      [null, true],
+      ['Firefox/140', false],
+    ]),
+  )
+  assert.ok(!JSON.stringify(sessions).includes('bths_'))
+})
+
+test('the list is ordered by last use, starting with the current session', async (t) => {
+  const api = await startWithAccount(t)
+  const others = [await api.signedIn(), await api.signedIn()]
+  await age(api, others[0]!, 2 * dayMs)
+  await age(api, others[1]!, 3 * dayMs)
+  const ids = [api.browser, ...others].map((browser) => rowOf(api, browser).id)
+  const order = async () => (await list(api.browser)).map(({ id }: { id: string }) => ids.indexOf(id))
+
+  assert.deepEqual(await order(), [0, 1, 2])
+  await list(others[1]!)
+
+  await until('the use to be noted', async () => String(await order()) === '0,2,1')
+})
+
+test('ending another session clears no cookie, and signs that browser out immediately', async (t) => {
+  const api = await startWithAccount(t)
+  const other = await api.signedIn()
+  const path = `/auth/sessions/${rowOf(api, other).id}`
+
+  const ended = await api.browser.call('DELETE', path)
+
+  assert.deepEqual([ended.status, ended.headers['set-cookie']], [204, undefined])
+  assert.equal(outcomeOf(await other.call('GET', '/services')), '401 unauthorized')
+  assert.equal(outcomeOf(await api.browser.call('DELETE', path)), '404 not_found')
+  assert.equal((await list(api.browser)).length, 1)
+})
+
+test('all other sessions are ended at once, and the current one stays', async (t) => {
+  const api = await startWithAccount(t)
+  const others = [await api.signedIn(), await api.signedIn()]
+
+  const ended = await api.browser.call('DELETE', '/auth/sessions')
+
+  assert.deepEqual([ended.status, ended.headers['set-cookie']], [204, undefined])
+  for (const other of others) {
+    assert.equal(outcomeOf(await other.call('GET', '/services')), '401 unauthorized')
+  }
+  assert.equal((await list(api.browser)).length, 1)
+  assert.equal((await api.browser.call('DELETE', '/auth/sessions')).status, 204)
+})
+
+test('ending the current session signs out', async (t) => {
+  const api = await startWithAccount(t)
+  const { browser } = api
+  const { cookie } = browser
+  const name = `svc_session_${api.server.port}`
+
+  const ended = await browser.call('DELETE', `/auth/sessions/${rowOf(api, browser).id}`)
+
+  assert.equal(ended.status, 204)
+  assert.deepEqual(ended.headers['set-cookie'], [`${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`])
+  assert.equal(
+    outcomeOf(await browser.call('GET', '/auth/sessions', undefined, { cookie })),
+    '401 unauthorized',
+  )
+})
+
+const create = async ({ browser }: AccountApi, body: object) =>
+  (await browser.call('POST', '/auth/tokens', body)).body
+const listTokens = async ({ browser }: AccountApi) => (await browser.call('GET', '/auth/tokens')).body
+/** The API's response to a request with this token. */
+const outcomeWith = async ({ call }: AccountApi, token: string) =>
+  outcomeOf(await call('GET', '/api/v1/services', { token }))
+
+test('the creation returns the token and its record', async (t) => {
+  const api = await startWithAccount(t)
+
+  const { status, body } = await api.browser.call('POST', '/auth/tokens', { name: '  ci  ' })
+
+  assert.equal(status, 201)
+  const { api_token, token } = body
+  assert.match(token, /^bth_[\w-]{43}$/)
+  assert.match(api_token.id, /^tok-/)
+  assert.deepEqual(
+    { ...api_token, id: 'tok', created_at: 'now' },
+    {
+      id: 'tok',
+      name: 'ci',
+      hint: token.slice(-4),
+      created_at: 'now',
+      role: 'admin',
+      services: null,
+      expires_at: null,
+      last_used_at: null,
+    },
+  )
+  assert.equal(await outcomeWith(api, token), '200')
+})
+
+test('tokens are listed newest first, without their values and without the server token', async (t) => {
+  const api = await startWithAccount(t)
+  const made = []
+  for (const name of ['one', 'two', 'three']) made.unshift(await create(api, { name }))
+
+  const tokens = await listTokens(api)
+
+  assert.deepEqual(
+    tokens,
+    made.map(({ api_token }) => api_token),
+  )
+  for (const { token } of made) assert.ok(!JSON.stringify(tokens).includes(token.slice(0, 20)))
+  assert.ok(!JSON.stringify(tokens).includes(serverToken))
+})
+
+test('the token appears in no file of the store and in no line of the log', async (t) => {
+  const lines: string[] = []
+  const hear = (...said: unknown[]) => void lines.push(JSON.stringify(said))
+  const ears = { debug: hear, info: hear, warn: hear, error: hear, fatal: hear }
+  const logger: Logger = { ...ears, child: () => logger }
+  const api = await startWithAccount(t, { logger })
+
+  const { token } = await create(api, { name: 'canary-name' })
+  await fetch(`${api.url}/api/v1/services?access_token=${token}`)
+  await outcomeWith(api, token)
+  await until('the use to be noted', async () => api.storage.tokens.list()[0]?.last_used_at)
+
+  const { directory } = api.storage
+  assert.deepEqual(filesWith(directory, token), [])
+  assert.notDeepEqual(filesWith(directory, 'canary-name'), [])
+  assert.ok(
+    lines.some((line) => line.includes('/api/v1/services')),
+    'the log has the requests',
+  )
+  assert.ok(!lines.join('').includes(token.slice(4)))
+  const [secret] = api.browser.jar.values()
+  assert.deepEqual(filesWith(directory, secret!), [])
+  assert.ok(!lines.join('').includes(secret!))
+})
+
+test('a name has 1 to 100 characters, trimmed, and no control characters', async (t) => {
+  const api = await startWithAccount(t)
+  const outcome = async (body: object) => outcomeOf(await api.browser.call('POST', '/auth/tokens', body))
+
+  for (const name of ['x', 'x'.repeat(100), ` ${'x'.repeat(100)} `, 'zwölf Übungen', 'a b']) {
+    assert.equal(await outcome({ name }), '201', name)
+  }
+  for (const name of ['', '   ', 'x'.repeat(101), 'a\nb', 'a\u0000b', 'a\u007fb', null, 7]) {
+    assert.equal(await outcome({ name }), '400 invalid_request', JSON.stringify(name))
+  }
+  assert.equal(await outcome({}), '400 invalid_request')
+  assert.equal((await listTokens(api)).length, 5)
+})
+
+test('a token lasts 1 to 3650 days, or forever by default', async (t) => {
+  const api = await startWithAccount(t)
+  assert.equal((await create(api, { name: 'ci', expires_in_days: null })).api_token.expires_at, null)
+  for (const days of [1, 3650]) {
+    const { created_at, expires_at } = (await create(api, { name: 'ci', expires_in_days: days })).api_token
+    assert.equal(Date.parse(expires_at) - Date.parse(created_at), days * dayMs)
+  }
+})
+
+test('a revoked token is rejected from the next request on, and can be revoked once', async (t) => {
+  const api = await startWithAccount(t)
+  const [kept, revoked] = [await create(api, { name: 'kept' }), await create(api, { name: 'revoked' })]
+  const path = `/auth/tokens/${revoked.api_token.id}`
+
+  assert.equal((await api.browser.call('DELETE', path)).status, 204)
+
+  assert.equal(await outcomeWith(api, revoked.token), '401 unauthorized')
+  assert.equal(await outcomeWith(api, kept.token), '200')
+  assert.equal(outcomeOf(await api.browser.call('DELETE', path)), '404 not_found')
+  assert.deepEqual(
+    (await listTokens(api)).map(({ name }: { name: string }) => name),
+    ['kept'],
+  )
+})
+
+test('the server token cannot be revoked, nor a session as a token', async (t) => {
+  const api = await startWithAccount(t)
+  const { id } = api.storage.sessions.list()[0]!
+
+  for (const unknown of ['server', id, 'usr-1']) {
+    assert.equal(outcomeOf(await api.browser.call('DELETE', `/auth/tokens/${unknown}`)), '404 not_found')
+  }
+  assert.equal(await outcomeWith(api, serverToken), '200')
+  assert.equal((await listTokens(api)).length, 0)
+})
+
+test('a repeated key creates another token, because the first value is not stored', async (t) => {
+  const api = await startWithAccount(t)
+  const ask = () => api.browser.call('POST', '/auth/tokens', { name: 'ci' }, { 'idempotency-key': 'same' })
+
+  const [one, other] = await Promise.all([ask(), ask()])
+
+  assert.notEqual(one.body.token, other.body.token)
+  assert.equal((await listTokens(api)).length, 2)
 })

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
 import { type RequestOptions, startApi } from '../../support/http/http-context.ts'
 import { checkAnswer } from '../../support/http/openapi.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
 
 async function start(t: TestContext) {
   const api = await startApi(t)
@@ -206,4 +208,133 @@ test('a key belongs to one path, has a maximum length, and survives a rejected r
   const long = await call('POST', '/services/web/suspend', keyed('k'.repeat(201)))
 
   assert.deepEqual([refused.status, deploy.status, suspend.status, long.status], [400, 202, 200, 400])
+})
+
+/** A service whose first deploy was live once and can run again, and whose second one is live. */
+async function serviceWithPast(t: TestContext) {
+  const api = await startChecked(t)
+  const { id } = await api.create({ name: 'web', repo_url: 'https://git.test/owner/name' })
+  const first = (await api.get('web')).latest_deploy!.id
+  await api.setDeploy(first, { status: 'deactivated', image: 'berth/web:first', commit_sha: 'a'.repeat(40) })
+  await api.storage.releases.freeze(first, () => ({ settings: serviceRow(), env: [], resolved: null }))
+  const second = (await api.call('POST', '/services/web/deploys', {})).body.id as string
+  await api.setDeploy(second, { status: 'live', image: 'berth/web:second' })
+  return { ...api, serviceId: id, first, second }
+}
+
+test('a rollback is queued as a deploy with the image of the previous one', async (t) => {
+  const { call, first } = await serviceWithPast(t)
+
+  const { status, body } = await call('POST', '/services/web/rollback', { deploy_id: first })
+  const queued = body as Deploy
+
+  assert.equal(status, 202)
+  assert.deepEqual([queued.status, queued.trigger], ['queued', 'rollback'])
+  const { kind, deploy_id, repo_url } = queued.source
+  assert.deepEqual([kind, deploy_id, repo_url], ['reuse', first, 'https://git.test/owner/name'])
+})
+
+test('a rollback with an Idempotency-Key is queued once', async (t) => {
+  const { call, first } = await serviceWithPast(t)
+  const headers = { 'idempotency-key': 'back' }
+  const ask = () => call('POST', '/services/web/rollback', { deploy_id: first }, { headers })
+
+  assert.equal((await ask()).body.id, (await ask()).body.id)
+  assert.equal((await call('GET', '/services/web/deploys')).body.length, 3)
+})
+
+test('an unknown deploy is 404; one that was never live, or of another service, is 400', async (t) => {
+  const { call, create, get, first, refused, setDeploy } = await serviceWithPast(t)
+  await create({ name: 'api', repo_url: 'https://git.test/owner/api' })
+  const foreign = (await get('api')).latest_deploy!.id
+  const back = (deploy_id: string) => refused('POST', '/services/web/rollback', { deploy_id })
+
+  assert.deepEqual(await back(`dep-${'0'.repeat(26)}`), [404, 'not_found'])
+  assert.deepEqual(await back('web'), [404, 'not_found'])
+  assert.deepEqual(await back(foreign), [400, 'invalid_request', 'deploy_id invalid'])
+  for (const status of ['queued', 'running', 'failed', 'canceled'] as const) {
+    await setDeploy(first, { status })
+    const { body } = await call('POST', '/services/web/rollback', { deploy_id: first })
+    assert.deepEqual([body.status, body.detail], [400, 'deploy_id: was never live'])
+  }
+})
+
+test('a missing image is refused, and the response distinguishes retention from removal', async (t) => {
+  const { call, first, storage, setDeploy } = await serviceWithPast(t)
+  const back = async () => (await call('POST', '/services/web/rollback', { deploy_id: first })).body
+  const rebuild = 'berth deploy web --commit aaaaaaa'
+
+  await setDeploy(first, { image: 'berth/web:first-gone' })
+  const removed = await back()
+  await storage.releases.remove(first)
+  const pruned = await back()
+  await call('PATCH', '/services/web', { repo_url: 'https://git.test/owner/other' })
+  const moved = await back()
+
+  assert.match(String(removed.detail), /it was removed from Docker/)
+  assert.match(String(pruned.detail), /the newest 5 of a service are kept \(--keep-images\)/)
+  assert.deepEqual([removed.hint, pruned.hint, moved.hint], [rebuild, rebuild, undefined])
+})
+
+test('a suspended service is not rolled back', async (t) => {
+  const { call, first, refused } = await serviceWithPast(t)
+  await call('POST', '/services/web/suspend', {})
+
+  assert.deepEqual(await refused('POST', '/services/web/rollback', { deploy_id: first }), [409, 'conflict'])
+})
+
+/** A live service whose image was removed. */
+async function serviceWithoutImage(t: TestContext) {
+  const api = await startChecked(t)
+  await api.create({ name: 'web', repo_url: 'https://git.test/owner/name' })
+  const { id } = (await api.get('web')).latest_deploy!
+  await api.setDeploy(id, { status: 'live', image: 'berth/web:dep-gone' })
+  const restart = () => api.call('POST', '/services/web/restart')
+  const deploy = async () => (await api.call('POST', '/services/web/deploys')).body.id as string
+  return { ...api, restart, deploy }
+}
+
+test('a restart without its image is refused, with the command that builds it again', async (t) => {
+  const { call, get, restart } = await serviceWithoutImage(t)
+  const before = await get('web')
+
+  const { status, body } = await restart()
+  const saved = await call('PATCH', '/services/web/env?restart=true', { set: [] })
+
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.match(
+    String(body.detail),
+    /the live image berth\/web:dep-gone no longer exists: it was removed from Docker$/,
+  )
+  assert.equal(body.hint, 'berth deploy web builds it again')
+  assert.deepEqual([saved.status, saved.body.hint], [409, body.hint])
+  assert.deepEqual((await get('web')).latest_deploy, before.latest_deploy)
+})
+
+test('a restart does not need the live image while a newer deploy is queued or active', async (t) => {
+  const { restart, deploy, setDeploy } = await serviceWithoutImage(t)
+
+  const next = await deploy()
+  assert.equal((await restart()).body.id, next)
+  await setDeploy(next, { status: 'running' })
+  assert.deepEqual([(await restart()).status, (await restart()).body.trigger], [202, 'restart'])
+})
+
+test('a restart is queued if the existence of its image is unknown', async (t) => {
+  const { context, restart } = await serviceWithoutImage(t)
+  context.observe = { ...context.observe, hasImage: async () => null }
+
+  assert.equal((await restart()).status, 202)
+})
+
+test('a restart does not replace a deploy that is queued while it checks its image', async (t) => {
+  const { context, restart, deploy } = await serviceWithoutImage(t)
+  let queued = ''
+  const hasImage = async () => {
+    queued = await deploy()
+    return true
+  }
+  context.observe = { ...context.observe, hasImage }
+
+  assert.equal((await restart()).body.id, queued)
 })

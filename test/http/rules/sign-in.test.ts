@@ -1,9 +1,9 @@
 // Signing in and out over HTTP: what a failure reveals, how many are allowed, and what stays signed in.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { duration } from '../../../src/quantities.ts'
-import { outcomeOf, startWithAccount } from '../../support/http/account.ts'
-import type { Browser, SentHeaders } from '../../support/http/browser.ts'
+import { type AccountApi, outcomeOf, startWithAccount } from '../../support/http/account.ts'
+import { type Browser, openBrowser, type SentHeaders } from '../../support/http/browser.ts'
 import { owner } from '../../support/http/session.ts'
 
 const wrong = { ...owner, password: 'a wild guess' }
@@ -78,4 +78,135 @@ test('signing out succeeds without a session, and always clears the cookie', asy
     assert.equal(status, 204)
     assert.match(String(headers['set-cookie']), new RegExp(`^${name}=; Path=/; Max-Age=0;`))
   }
+})
+
+/** A client elsewhere: without this header a request over loopback is the host's own. */
+const far = { 'x-forwarded-for': '198.51.100.7' }
+const tooMany = '429 too_many_attempts'
+
+const fail = (browser: Browser, headers = far) => browser.call('POST', '/auth/login', wrong, headers)
+
+async function failTen(browser: Browser, headers: Record<string, string> = far): Promise<void> {
+  for (let count = 0; count < 10; count++) {
+    assert.equal(outcomeOf(await fail(browser, headers as typeof far)), '401 invalid_credentials')
+  }
+  assert.equal(outcomeOf(await fail(browser, headers as typeof far)), tooMany)
+}
+
+/** A server that unknown clients have locked. */
+async function startLocked(t: TestContext): Promise<AccountApi> {
+  const api = await startWithAccount(t)
+  await failTen(api.signedOut())
+  assert.equal(outcomeOf(await api.signedOut().signIn(far)), tooMany)
+  return api
+}
+
+const deviceOf = ({ jar }: Browser) => [...jar].find(([name]) => name.startsWith('svc_device_'))!
+
+/** Another browser with the device cookie of this one, or with another value of it. */
+function knownBrowser({ url, browser }: AccountApi, value = deviceOf(browser)[1]): Browser {
+  return openBrowser(url, new Map([[deviceOf(browser)[0], value]]))
+}
+
+test('a known browser can sign in while unknown clients are refused', async (t) => {
+  const api = await startLocked(t)
+  await api.browser.call('POST', '/auth/logout')
+  assert.equal(api.browser.jar.size, 1, 'the device cookie stays')
+
+  assert.equal(outcomeOf(await api.browser.signIn(far)), '200')
+})
+
+test('a known browser has ten attempts, also after it signed in again', async (t) => {
+  const api = await startWithAccount(t)
+  const known = knownBrowser(api)
+  await known.signIn(far)
+  const again = knownBrowser(api, deviceOf(known)[1])
+
+  await failTen(knownBrowser(api))
+
+  assert.equal(outcomeOf(await again.signIn(far)), tooMany)
+  assert.equal(outcomeOf(await api.signedOut().signIn(far)), '200')
+})
+
+test('the host itself can sign in while unknown clients are refused, with a separate limit', async (t) => {
+  const api = await startLocked(t)
+
+  assert.equal(outcomeOf(await api.signedOut().signIn()), '200')
+  await failTen(api.signedOut(), {})
+  assert.equal(outcomeOf(await api.signedOut().signIn()), tooMany)
+})
+
+test('a request from a proxy on this host is not the host’s own', async (t) => {
+  const api = await startLocked(t)
+
+  for (const name of [
+    'forwarded',
+    'via',
+    'x-berth-edge',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-real-ip',
+  ]) {
+    assert.equal(outcomeOf(await api.signedOut().signIn({ [name]: '127.0.0.1' })), tooMany, name)
+  }
+})
+
+test('a trusted proxy is never treated as the host, whatever it sends', async (t) => {
+  const api = await startWithAccount(t, { isTrustedProxy: (address) => address === '127.0.0.1' })
+  await failTen(api.signedOut(), {})
+
+  assert.equal(outcomeOf(await api.signedOut().signIn(far)), tooMany)
+})
+
+test('a forged or modified device cookie is that of an unknown client', async (t) => {
+  const api = await startLocked(t)
+  const [, value] = deviceOf(api.browser)
+  const changed = `${value.slice(0, -6)}${value.at(-6) === 'A' ? 'B' : 'A'}${value.slice(-5)}`
+
+  for (const forged of [changed, value.slice(0, -4), 'v1.AAAA', 'x', value.slice(3)]) {
+    assert.equal(outcomeOf(await knownBrowser(api, forged).signIn(far)), tooMany, forged)
+  }
+})
+
+test('a device cookie is no credential, wherever it is sent', async (t) => {
+  const api = await startWithAccount(t)
+  const [name, value] = deviceOf(api.browser)
+  const session = name.replace('device', 'session')
+  const views = [
+    { cookie: `${name}=${value}` },
+    { cookie: `${session}=${value}` },
+    { authorization: `Bearer ${value}` },
+  ]
+
+  for (const headers of views) {
+    const response = await api.signedOut().call('GET', '/services', undefined, headers)
+    assert.equal(outcomeOf(response), '401 unauthorized')
+  }
+  const query = await fetch(`${api.url}/api/v1/services?access_token=${encodeURIComponent(value)}`)
+  assert.equal(query.status, 401)
+})
+
+test("a new password invalidates all device cookies except the browser's own", async (t) => {
+  const api = await startWithAccount(t)
+  const other = await api.signedIn()
+  const previous = knownBrowser(api)
+  const change = { current_password: owner.password, new_password: 'another battery' }
+  await api.browser.call('POST', '/auth/password', change)
+  await failTen(api.signedOut())
+  const login = { ...owner, password: change.new_password }
+
+  for (const browser of [other, previous]) {
+    assert.equal(outcomeOf(await browser.call('POST', '/auth/login', login, far)), tooMany)
+  }
+  assert.equal(outcomeOf(await api.browser.call('POST', '/auth/login', login, far)), '200')
+})
+
+test('old failures of a known browser are deleted from disk', async (t) => {
+  const { storage, signedOut } = await startWithAccount(t)
+  const old = storage.attempts.create('sign_in/device-1', Date.now() - 301_000)
+  await storage.attempts.record(old, () => false)
+
+  await fail(signedOut())
+
+  assert.deepEqual(storage.attempts.list('sign_in/device-1'), [])
 })

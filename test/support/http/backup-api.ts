@@ -1,7 +1,7 @@
 // The API with real actors for datastores, backups and restores.
 // Each effect of a backup or restore waits until the test completes it; datastores serve at once.
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { catalogue as kinds } from '../../../machines/index.ts'
 import type { Backup, Restore } from '../../../src/api/backup.ts'
@@ -148,4 +148,27 @@ async function upload(
   const answer: Body = await response.json()
   checkAnswer('POST', path, response.status, answer)
   return { status: response.status, body: answer }
+}
+
+export async function startRestores(t: TestContext) {
+  const api = await startBackups(t)
+  const { id: datastoreId } = await api.datastoreOf('shop-db')
+  const { call, storage, goOn } = api
+  const folder = join(storage.directory, 'restores')
+  return {
+    ...api,
+    datastoreId,
+    /** Uploaded files that still exist, including drafts. */
+    files: () => readdirSync(folder),
+    pathOf: (id: string) => join(folder, `${id}.file`),
+    begin: (backupId: string, name = 'shop-db', headers = {}) =>
+      call('POST', `/datastores/${name}/restores`, { backup_id: backupId }, { headers }),
+    list: async (name = 'shop-db') =>
+      (await call('GET', `/datastores/${name}/restores`)).body as unknown as Restore[],
+    /** Completes all phases. */
+    async finish(id: string) {
+      for (let phase = 0; phase < 4; phase++) await goOn(id)
+      await eventually(`${id} is done`, () => storage.actors.record(id)?.status === 'done')
+    },
+  }
 }

@@ -1,7 +1,7 @@
 // A fast fake hasher that records what was hashed and verified, and the highest concurrency.
 import type { Hasher } from '../../../src/account/passwords.ts'
 
-export interface CountingHasher extends Hasher {
+interface CountingHasher extends Hasher {
   readonly hashed: string[]
   /** The hashes that passwords were compared with. */
   readonly verified: string[]

@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import { token } from './http-context.ts'
 
-export interface ServerEvent {
+interface ServerEvent {
   id: string | null
   event: string
   data: string

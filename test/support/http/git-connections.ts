@@ -5,7 +5,7 @@ import type { Api } from './http-context.ts'
 export const redirectUri = 'https://berth.example.com/git/callback'
 export const git = '/api/v1/git'
 
-export type Provider = 'github' | 'gitlab' | 'gitea'
+type Provider = 'github' | 'gitlab' | 'gitea'
 export const all: Provider[] = ['github', 'gitlab', 'gitea']
 
 export const connectToken = (api: Api, provider: Provider, { url }: FakeProvider, token: string) =>
@@ -13,7 +13,7 @@ export const connectToken = (api: Api, provider: Provider, { url }: FakeProvider
 export const authorize = (api: Api, body: object) =>
   api.call('POST', `${git}/authorize`, { body: { redirect_uri: redirectUri, ...body } })
 export const callback = (api: Api, body: object) => api.call('POST', `${git}/callback`, { body })
-export const fieldOf = (value: unknown, name: string) => (value as Record<string, unknown>)[name]
+const fieldOf = (value: unknown, name: string) => (value as Record<string, unknown>)[name]
 export const connectionOf = ({ body }: { body: Record<string, unknown> }) =>
   body.connection as Record<string, unknown>
 export const application = { client_id: 'client', client_secret: 'the client secret' }

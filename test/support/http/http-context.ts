@@ -1,11 +1,17 @@
 // The API on a real port over a real store, with fake actors that only store records. Cleans up
 // after the test.
 // Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
+
+import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import { argon2id, hash, verify } from 'argon2'
-import type { AnyEventObject } from 'xstate'
+import { type AnyEventObject, getInitialSnapshot } from 'xstate'
+import * as deploy from '../../../machines/deploy/deploy.ts'
+import type { DeployInput } from '../../../machines/deploy/deploy-context.ts'
+import { toRecord as toDeployRecord } from '../../../machines/deploy/deploy-record.ts'
 import * as gitConnection from '../../../machines/git-connection/git-connection.ts'
 import * as gitConnectionRecord from '../../../machines/git-connection/git-connection-record.ts'
+import * as serviceRemoval from '../../../machines/service-removal.ts'
 import * as terminalLogin from '../../../machines/terminal-login.ts'
 import { createPasswords, dummyHash } from '../../../src/account/passwords.ts'
 import { openAccountPorts } from '../../../src/account/ports.ts'
@@ -27,11 +33,6 @@ import type { ActorRecord, By } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { testHostRules } from '../git/git-server.ts'
 import { silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
-import { queuedRecord } from './queued-record.ts'
-import { raw } from './raw-request.ts'
-import { recordOfRemoval } from './removal-record.ts'
-
-export { raw } from './raw-request.ts'
 
 const someBuilds = {
   builder: 'buildkit' as const,
@@ -283,4 +284,35 @@ async function call(url: string, method: string, path: string, requested: Reques
 /** The head of a request, to be sent verbatim. */
 export function head(first: string, ...lines: string[]): string {
   return [`${first} HTTP/1.1`, ...lines, '', ''].join('\r\n')
+}
+
+function queuedRecord(input: object, by: By | null = null) {
+  return { ...toDeployRecord(getInitialSnapshot(deploy.machine, input as DeployInput)), revision: 1, by }
+}
+
+function recordOfRemoval(kind: string, id: string, input: object): ActorRecord {
+  if (kind !== 'service-removal') return { id, status: 'deleting' }
+  const snapshot = getInitialSnapshot(serviceRemoval.machine, input as serviceRemoval.ServiceRemovalInput)
+  return serviceRemoval.toRecord(snapshot)
+}
+
+/** Returns what arrives until the server closes the connection or falls silent. */
+export function raw(port: number, text: string): Promise<{ text: string; isClosed: boolean }> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    const finish = (isClosed: boolean) => {
+      socket.destroy()
+      resolve({ text: received, isClosed })
+    }
+    // Before the first byte the server may just be slow.
+    socket.setTimeout(30_000, () => finish(false))
+    socket.on('data', (chunk) => {
+      received += chunk
+      socket.setTimeout(500)
+    })
+    socket.on('error', () => finish(true))
+    socket.on('close', () => finish(true))
+    socket.write(text)
+  })
 }

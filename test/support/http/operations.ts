@@ -58,7 +58,7 @@ function toOperation(method: string, path: string, described: Described): Operat
 }
 
 /** Resolves a reference to a named schema. */
-export function resolved(schema: Schema): Schema {
+function resolved(schema: Schema): Schema {
   const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref ?? ''))?.[1]
   return name === undefined ? schema : document.components.schemas[name]!
 }

@@ -11,7 +11,7 @@ export interface StringField {
 }
 
 /** The rest of a request, apart from the text. */
-export interface Rest {
+interface Rest {
   /** Ids that exist, by the noun of their path: `services`, `deploys`. */
   existing: Record<string, string>
   /** Fixed body fields, where the operation requires them. */

@@ -19,7 +19,7 @@ export interface WireAnswer {
   text: string
 }
 
-export interface WireOptions {
+interface WireOptions {
   /** An event stream counts as complete after this silence. */
   streamSilenceMs?: number
   /** The client closes the connection after this silence; by default silence is an error. */
