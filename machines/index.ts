@@ -1,21 +1,16 @@
 // The catalogue of all actor kinds, over which the daemon iterates.
 import type { AnyStateMachine } from 'xstate'
 import * as backup from './backup.ts'
-import * as certificate from './certificate/certificate.ts'
-import * as certificateRecord from './certificate/certificate-record.ts'
+import * as certificate from './certificate.ts'
 import * as cronSchedule from './cron-schedule.ts'
 import * as datastore from './datastore/datastore.ts'
 import * as datastoreRecord from './datastore/datastore-record.ts'
 import * as deploy from './deploy/deploy.ts'
-import * as deployRecord from './deploy/deploy-record.ts'
 import * as diskChown from './disk-chown.ts'
 import * as diskRemoval from './disk-removal.ts'
-import * as edge from './edge/edge.ts'
-import * as edgeRecord from './edge/edge-record.ts'
+import * as edge from './edge.ts'
 import * as gitConnection from './git-connection/git-connection.ts'
-import * as gitConnectionRecord from './git-connection/git-connection-record.ts'
-import * as jobRun from './job-run/job-run.ts'
-import * as jobRunRecord from './job-run/job-run-record.ts'
+import * as jobRun from './job-run.ts'
 import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
@@ -49,15 +44,15 @@ export interface Kind {
 
 export const catalogue = {
   backup,
-  certificate: { ...certificate, ...certificateRecord },
+  certificate,
   'cron-schedule': cronSchedule,
   datastore: { ...datastore, ...datastoreRecord },
-  deploy: { ...deploy, ...deployRecord },
+  deploy,
   'disk-chown': diskChown,
   'disk-removal': diskRemoval,
-  edge: { ...edge, ...edgeRecord },
-  'git-connection': { ...gitConnection, ...gitConnectionRecord },
-  'job-run': { ...jobRun, ...jobRunRecord },
+  edge,
+  'git-connection': gitConnection,
+  'job-run': jobRun,
   restore,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,

@@ -114,7 +114,8 @@ export function contextOfTurn(turn: Turn): Partial<DeployContext> {
   return { startedAt: at, ...settings }
 }
 
-interface Listening {
+/** The port on which the app is expected to listen, and later the one on which it does. */
+export interface Listening {
   port: number
   portSource: PortSource
 }

@@ -1,4 +1,4 @@
-// The edge in the API: exactly the record of its chart, see machines/edge/edge.ts.
+// The edge in the API: exactly the record of its chart, see machines/edge.ts.
 import { z } from 'zod'
 import { id, nextAttemptAt, recorded, text, time } from './parts/fields.ts'
 

@@ -1,5 +1,5 @@
 // The job run in requests and responses. It must match the record that
-// machines/job-run/job-run-record.ts produces.
+// machines/job-run.ts produces.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {

@@ -6,9 +6,9 @@ import {
   cleanups,
   type GitConnectionSnapshot,
   machine,
+  toRecord,
 } from '../../machines/git-connection/git-connection.ts'
 import type { GitAccount, GitConnectionInput } from '../../machines/git-connection/git-connection-context.ts'
-import { toRecord } from '../../machines/git-connection/git-connection-record.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
 import { toMermaid } from '../support/machines/mermaid.ts'

@@ -1,6 +1,6 @@
 // The effects of a certificate: check the host, order, renew, watch, and release it.
 import pLimit from 'p-limit'
-import type { machine, WatchInput, WatchOutput } from '../../../machines/certificate/certificate.ts'
+import type { machine, WatchInput, WatchOutput } from '../../../machines/certificate.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { inTurn } from '../../async/in-turn.ts'
 import { withLinkedSignal } from '../../async/linked-signal.ts'

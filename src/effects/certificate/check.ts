@@ -2,7 +2,7 @@
 // is this server's own response at each address of the name. The local interfaces only explain a failure:
 // behind NAT or an internet proxy, they do not have the public address.
 import { randomBytes } from 'node:crypto'
-import type { CertificateProblem } from '../../../machines/certificate/certificate.ts'
+import type { CertificateProblem } from '../../../machines/certificate.ts'
 import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'

@@ -1,6 +1,6 @@
 // Obtains one certificate from the CA and stores it, with a persistent account. The order and its key are
 // stored before the CA gets them, so a crash loses no certificate.
-import type { CertificateProblem, CertificateValidity } from '../../../machines/certificate/certificate.ts'
+import type { CertificateProblem, CertificateValidity } from '../../../machines/certificate.ts'
 import type { CertificateAccount } from '../../../storage/certificates.ts'
 import { TimeoutError, withTimeout } from '../../async/with-timeout.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'

@@ -1,6 +1,6 @@
 // What certificates need of the daemon: the edge that answers challenges, the CA's address, and DNS and
 // HTTP queries.
-import type { CertificateInput } from '../../../machines/certificate/certificate.ts'
+import type { CertificateInput } from '../../../machines/certificate.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { Logger } from '../../logger.ts'
 import type { DnsChallenges } from './dns-challenge.ts'

@@ -7,7 +7,7 @@ import type {
   PlanChange,
   SchedulePlan,
 } from '../../../machines/cron-schedule.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { JobRunRecord } from '../../../machines/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'

@@ -1,6 +1,6 @@
 // The effects of the edge: start HAProxy, apply committed changes, supervise it, and replace it with a newer
 // one without a failed request.
-import type { EdgeSoftware, machine } from '../../../machines/edge/edge.ts'
+import type { EdgeSoftware, machine } from '../../../machines/edge.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { AccessMark } from '../../edge/access-events.ts'

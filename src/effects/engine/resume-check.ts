@@ -1,6 +1,6 @@
 // Whether a parked actor may resume: another actor may have replaced it.
 import type { DeploySnapshot } from '../../../machines/deploy/deploy.ts'
-import type { JobRunSnapshot } from '../../../machines/job-run/job-run.ts'
+import type { JobRunSnapshot } from '../../../machines/job-run.ts'
 import type { ActorRow } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { Failure } from '../../errors.ts'

@@ -1,5 +1,5 @@
 // The connected accounts, and the instance of the provider that each of them belongs to.
-import type { GitConnectionRecord } from '../../../machines/git-connection/git-connection-record.ts'
+import type { GitConnectionRecord } from '../../../machines/git-connection/git-connection.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { waitFor } from '../../async/wait-for.ts'

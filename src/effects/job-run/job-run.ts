@@ -7,7 +7,7 @@ import type {
   RunFollow,
   RunSlot,
   RunStart,
-} from '../../../machines/job-run/job-run.ts'
+} from '../../../machines/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { sleep } from '../../async/sleep.ts'

@@ -1,8 +1,7 @@
 // The turn of a run: once the policy of its schedule and the limit of the host allow it, it gets the version
 // that is live at that moment. The queue is derived from committed records only, so a restarted daemon
 // computes the same order.
-import type { JobRunInput, Overlap, RunSlot } from '../../../machines/job-run/job-run.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { JobRunInput, JobRunRecord, Overlap, RunSlot } from '../../../machines/job-run.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'

@@ -1,7 +1,7 @@
 // Job runs, which actors execute, and the schedules of cron jobs. 202 means committed: the run continues if
 // the client disconnects.
 import { z } from 'zod'
-import type { JobRunInput } from '../../../machines/job-run/job-run.ts'
+import type { JobRunInput } from '../../../machines/job-run.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { type Deploy, HistoryEntry } from '../../api/deploy.ts'

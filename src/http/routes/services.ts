@@ -1,7 +1,7 @@
 // Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
 // responses never contain credentials.
 import { z } from 'zod'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { JobRunRecord } from '../../../machines/job-run.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { reachesService } from '../../account/rights.ts'

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import {
   type CertificateSnapshot,
   machine,
+  toRecord,
   type WatchInput,
-} from '../../../machines/certificate/certificate.ts'
-import { toRecord } from '../../../machines/certificate/certificate-record.ts'
+} from '../../../machines/certificate.ts'
 import {
   eventLoopTurns,
   happy,

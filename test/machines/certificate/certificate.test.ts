@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { cleanups, machine, type WatchInput } from '../../../machines/certificate/certificate.ts'
+import { cleanups, machine, type WatchInput } from '../../../machines/certificate.ts'
 import {
   eventLoopTurns,
   happy,

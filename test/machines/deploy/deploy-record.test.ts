@@ -1,9 +1,8 @@
 // The record of a deploy in each state, and its patch of a service with a disk when it fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
+import { type DeploySnapshot, machine, toRecord, toService } from '../../../machines/deploy/deploy.ts'
 import type { DeployContext } from '../../../machines/deploy/deploy-context.ts'
-import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
 import {
   deployInput,
   failure,

@@ -1,8 +1,7 @@
 // The deploy of a cron job: live as soon as its parts are ready, because only its schedule starts runs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
-import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
+import { type DeploySnapshot, machine, toRecord, toService } from '../../../machines/deploy/deploy.ts'
 import {
   deployInput,
   failure,

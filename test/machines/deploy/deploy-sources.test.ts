@@ -2,8 +2,7 @@
 // of earlier versions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine, migrate, version } from '../../../machines/deploy/deploy.ts'
-import { toRecord } from '../../../machines/deploy/deploy-record.ts'
+import { type DeploySnapshot, machine, migrate, toRecord, version } from '../../../machines/deploy/deploy.ts'
 import {
   deployInput,
   grantedTurn,

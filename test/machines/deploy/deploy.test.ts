@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type DeploySnapshot, machine } from '../../../machines/deploy/deploy.ts'
-import { toRecord, toService } from '../../../machines/deploy/deploy-record.ts'
+import { type DeploySnapshot, machine, toRecord, toService } from '../../../machines/deploy/deploy.ts'
 import {
   deployInput,
   failure,

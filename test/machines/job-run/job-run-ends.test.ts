@@ -1,8 +1,7 @@
 // The ends of a job run: each path to them, the record and the log, and a restart at every step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine } from '../../../machines/job-run/job-run.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import { type JobRunRecord, machine } from '../../../machines/job-run.ts'
 import {
   asAsked,
   cancel,

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { AnyStateNode } from 'xstate'
-import { cleanups, machine } from '../../../machines/job-run/job-run.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import { cleanups, type JobRunRecord, machine } from '../../../machines/job-run.ts'
 import {
   asAsked,
   cancel,

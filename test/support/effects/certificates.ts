@@ -1,6 +1,6 @@
 // Certificates under a real supervisor and a real store, with a CA (ca.ts). Cleans up after the test.
 import type { TestContext } from 'node:test'
-import type { CertificateRecord } from '../../../machines/certificate/certificate-record.ts'
+import type { CertificateRecord } from '../../../machines/certificate.ts'
 import type { KindName } from '../../../machines/index.ts'
 import { catalogue } from '../../../machines/index.ts'
 import { certificateEffects } from '../../../src/effects/certificate/certificate.ts'

@@ -4,8 +4,7 @@
 import type { TestContext } from 'node:test'
 import type { CronScheduleRecord, machine as scheduleMachine } from '../../../machines/cron-schedule.ts'
 import { catalogue as kinds } from '../../../machines/index.ts'
-import type { machine as jobRun } from '../../../machines/job-run/job-run.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { JobRunRecord, machine as jobRun } from '../../../machines/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { scheduleIdOf } from '../../../src/domain/service-types.ts'
 import {

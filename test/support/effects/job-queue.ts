@@ -1,7 +1,6 @@
 // Job runs stored as rows that the test updates. The effects that start runs and await their turn are real.
 import type { TestContext } from 'node:test'
-import type { JobRunInput, Overlap } from '../../../machines/job-run/job-run.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
+import type { JobRunInput, JobRunRecord, Overlap } from '../../../machines/job-run.ts'
 import { type Clock, startRun, systemClock } from '../../../src/effects/cron-schedule/cron-schedule.ts'
 import { createJobSlots } from '../../../src/effects/job-run/job-slots.ts'
 import type { JobRunPorts } from '../../../src/effects/job-run/ports.ts'

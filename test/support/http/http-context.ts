@@ -8,9 +8,7 @@ import { argon2id, hash, verify } from 'argon2'
 import { type AnyEventObject, getInitialSnapshot } from 'xstate'
 import * as deploy from '../../../machines/deploy/deploy.ts'
 import type { DeployInput } from '../../../machines/deploy/deploy-context.ts'
-import { toRecord as toDeployRecord } from '../../../machines/deploy/deploy-record.ts'
 import * as gitConnection from '../../../machines/git-connection/git-connection.ts'
-import * as gitConnectionRecord from '../../../machines/git-connection/git-connection-record.ts'
 import * as serviceRemoval from '../../../machines/service-removal.ts'
 import * as terminalLogin from '../../../machines/terminal-login.ts'
 import { createPasswords, dummyHash } from '../../../src/account/passwords.ts'
@@ -164,7 +162,7 @@ export function createContext(storage: Storage): HttpContext {
 /** Terminal logins and git connections run as in the daemon. */
 function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogins }: HttpContext) {
   const catalogue = {
-    'git-connection': { ...gitConnection, ...gitConnectionRecord },
+    'git-connection': gitConnection,
     'terminal-login': terminalLogin,
   }
   const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
@@ -287,7 +285,7 @@ export function head(first: string, ...lines: string[]): string {
 }
 
 function queuedRecord(input: object, by: By | null = null) {
-  return { ...toDeployRecord(getInitialSnapshot(deploy.machine, input as DeployInput)), revision: 1, by }
+  return { ...deploy.toRecord(getInitialSnapshot(deploy.machine, input as DeployInput)), revision: 1, by }
 }
 
 function recordOfRemoval(kind: string, id: string, input: object): ActorRecord {

@@ -4,8 +4,8 @@ import {
   type CertificateProblem,
   type CertificateSnapshot,
   machine,
-} from '../../../machines/certificate/certificate.ts'
-import { toRecord } from '../../../machines/certificate/certificate-record.ts'
+  toRecord,
+} from '../../../machines/certificate.ts'
 import { instant } from './deploy-chart.ts'
 import { forever, type Run, runMachine, type TestEffect } from './machine-run.ts'
 

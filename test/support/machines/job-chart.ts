@@ -1,8 +1,12 @@
 // Inputs, effects and a runner for tests of the job-run chart. All effects succeed by default.
 
-import { type JobRunInput, type JobRunSnapshot, machine } from '../../../machines/job-run/job-run.ts'
-import type { JobRunRecord } from '../../../machines/job-run/job-run-record.ts'
-import { toRecord } from '../../../machines/job-run/job-run-record.ts'
+import {
+  type JobRunInput,
+  type JobRunRecord,
+  type JobRunSnapshot,
+  machine,
+  toRecord,
+} from '../../../machines/job-run.ts'
 import { forever, pathOf, type Run, runMachine, type TestEffect } from './machine-run.ts'
 
 export const requested = '2026-01-01T00:00:00.000Z'

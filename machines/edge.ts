@@ -2,7 +2,7 @@
 // and restarted when it ends. It keeps serving without the daemon, so it may run even if the chart does not
 // know about it.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
 export const cleanups = ['stopEdge'] as const
@@ -275,3 +275,38 @@ export const machine = edge.createMachine({
 })
 
 export type EdgeSnapshot = SnapshotFrom<typeof machine>
+
+/** In `lingering`, a stop has failed and is retried. */
+const statuses = {
+  starting: 'starting',
+  serving: 'serving',
+  upgrading: 'upgrading',
+  waiting: 'waiting',
+  stopping: 'stopping',
+  lingering: 'stopping',
+  off: 'off',
+} as const
+
+export function toRecord(snapshot: EdgeSnapshot) {
+  const { id, mode, httpPort, httpsPort, servingSince, routes, error, retryAt, at } = snapshot.context
+  const { software, available, upgradeError, upgradedAt } = snapshot.context
+  const problem = error ?? snapshot.context.portProblem ?? null
+  return {
+    id,
+    status: statuses[snapshot.value as keyof typeof statuses],
+    mode,
+    http_port: httpPort,
+    https_port: httpsPort,
+    routes,
+    error: problem?.message ?? null,
+    error_code: problem?.code ?? null,
+    version: software?.version ?? null,
+    image: software?.image ?? null,
+    available,
+    upgrade_error: upgradeError?.message ?? null,
+    upgraded_at: upgradedAt,
+    serving_since: servingSince,
+    next_attempt_at: retryAt === null ? null : new Date(retryAt).toISOString(),
+    created_at: at,
+  }
+}

@@ -1,8 +1,8 @@
 // A single run of a command in its own container with the live image, started manually or by a schedule.
 // A command is never started twice. After a crash the container is found by its name, and the run continues.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type Problem, problemOf } from '../problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import { type Problem, problemFields, problemOf } from './problem.ts'
+import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
@@ -288,3 +288,41 @@ export const machine = jobRun.createMachine({
 })
 
 export type JobRunSnapshot = SnapshotFrom<typeof machine>
+
+const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'> = {
+  pending: 'pending',
+  running: 'running',
+  succeeding: 'succeeded',
+  succeeded: 'succeeded',
+  failing: 'failed',
+  failed: 'failed',
+  canceling: 'canceled',
+  canceled: 'canceled',
+}
+
+/** A failed run is not over while its container may still run. */
+export function toRecord(snapshot: JobRunSnapshot) {
+  const { context } = snapshot
+  const root = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
+  return {
+    id: context.id,
+    service_id: context.serviceId,
+    deploy_id: context.deployId,
+    command: context.command,
+    image: context.image,
+    status: statuses[root]!,
+    trigger: context.trigger,
+    scheduled_for: context.scheduledFor,
+    overlap: context.overlap,
+    timeout_seconds: context.timeoutSeconds,
+    exit_code: context.exitCode,
+    ...problemFields(hasEnded(root) ? context.error : null),
+    created_at: context.at,
+    started_at: context.startedAt,
+    finished_at: hasEnded(root) ? context.finishedAt : null,
+  }
+}
+
+export type JobRunRecord = ReturnType<typeof toRecord>
+
+const hasEnded = (root: string) => root !== 'pending' && root !== 'running'
