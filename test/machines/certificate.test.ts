@@ -1,31 +1,209 @@
-// The attempts of a certificate: the backoff per failure, and what stays valid while attempts fail.
+// The chart of a certificate: its transitions, the input of each effect, and a restart at every step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  type CertificateInput,
+  type CertificateProblem,
   type CertificateSnapshot,
   machine,
   toRecord,
   type WatchInput,
-} from '../../../machines/certificate.ts'
-import {
-  eventLoopTurns,
-  happy,
-  hourMs,
-  input,
-  inTurn,
-  issues,
+} from '../../machines/certificate.ts'
+import { failure, instant } from '../support/machines/deploy-chart.ts'
+import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+
+const hourMs = 60 * 60_000
+const input: CertificateInput = {
+  id: 'crt-1',
+  serviceId: 'svc-1',
+  host: 'shop.example.com',
+  at: instant,
+}
+const who = { id: 'crt-1', serviceId: 'svc-1', host: 'shop.example.com' }
+const validity = {
+  notBefore: instant,
+  notAfter: '2026-04-01T00:00:00.000Z',
+  directoryUrl: 'https://ca.example.com/directory',
+}
+const renewsAt = '2026-03-02T00:00:00.000Z'
+
+const waits: TestEffect = (_, signal) => forever(signal)
+const resolvesHere: TestEffect = async () => ({ at: instant, isRouted: true, trouble: null })
+const issues: TestEffect = async () => ({ at: instant, validity, trouble: null })
+const news = (news: string, warnedDays: number | null = null, at = instant) => ({
+  at,
   news,
-  recordOf,
-  renewsAt,
-  resolvesHere,
-  retry,
-  start,
-  troubled,
-  validity,
-  waits,
-} from '../../support/machines/certificate-chart.ts'
-import { instant } from '../../support/machines/deploy-chart.ts'
-import { runMachine } from '../../support/machines/machine-run.ts'
+  warnedDays,
+})
+const done: TestEffect = async () => ({ at: instant })
+
+function trouble(code: string, retryAt: string | null = null): CertificateProblem {
+  return { code, message: `it is ${code}`, hint: 'do something', retryAt }
+}
+const troubled =
+  (code: string, at = instant, retryAt: string | null = null): TestEffect =>
+  async () => ({ at, isRouted: true, validity: null, trouble: trouble(code, retryAt) })
+
+/** Every effect succeeds, and the watch never ends. */
+const happy: Record<string, TestEffect> = {
+  checkHost: resolvesHere,
+  obtainCertificate: issues,
+  installCertificate: done,
+  keepWatch: waits,
+  releaseCertificate: done,
+}
+
+/** Returns these results in order, then waits. */
+function inTurn(...responses: (object | TestEffect)[]): TestEffect {
+  return (effectInput, signal) => {
+    const next = responses.shift()
+    if (next === undefined) return forever(signal)
+    return typeof next === 'function' ? next(effectInput, signal) : Promise.resolve(next)
+  }
+}
+
+const start = (changes: Record<string, TestEffect> = {}) =>
+  runMachine(machine, { ...happy, ...changes }, { input })
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as CertificateSnapshot)
+const eventLoopTurns = async (count = 20) => {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+const retry = ({ actor }: Run, at = instant) => actor.send({ type: 'retry', at, by: 'Ada' })
+
+test('a host that points here gets its certificate, and the record shows its expiry', async (t) => {
+  const run = start()
+  t.after(() => run.actor.stop())
+  await run.reached('valid')
+
+  assert.deepEqual(run.states, ['checking', 'ordering', 'installing', 'valid'])
+  assert.deepEqual(recordOf(run), {
+    id: 'crt-1',
+    service_id: 'svc-1',
+    host: 'shop.example.com',
+    status: 'valid',
+    phase: null,
+    error: null,
+    error_code: null,
+    hint: null,
+    not_before: instant,
+    not_after: validity.notAfter,
+    next_attempt_at: null,
+    renews_at: renewsAt,
+    attempts: 0,
+    fallback: false,
+    created_at: instant,
+  })
+})
+
+for (const [state, slot] of Object.entries({
+  checking: 'checkHost',
+  ordering: 'obtainCertificate',
+  installing: 'installCertificate',
+})) {
+  test(`while ${state} the record shows it, and further requests have no effect`, async (t) => {
+    const run = start({ [slot]: waits })
+    t.after(() => run.actor.stop())
+    await run.reached(state)
+    await eventLoopTurns()
+    const before = run.actor.getSnapshot()
+
+    retry(run)
+
+    const expected = state === 'installing' ? 'valid' : state
+    assert.deepEqual([recordOf(run).status, recordOf(run).phase], [expected, state])
+    assert.equal(run.actor.getSnapshot(), before)
+  })
+}
+
+test('each effect receives only the input it needs', async (t) => {
+  const inputs: [string, unknown][] = []
+  const noting = Object.entries({ ...happy, keepWatch: inTurn(news('unrouted')) }).map(([name, effect]) => {
+    const noted: TestEffect = (effectInput, signal) => {
+      inputs.push([name, effectInput])
+      return effect(effectInput, signal)
+    }
+    return [name, noted] as const
+  })
+  const run = start(Object.fromEntries(noting))
+  t.after(() => run.actor.stop())
+  await run.reached('released')
+
+  const watch = { ...who, until: renewsAt, validity, isExpired: false, warnedDays: null, mayReplace: true }
+  assert.deepEqual(inputs, [
+    ['checkHost', who],
+    ['obtainCertificate', who],
+    ['installCertificate', who],
+    ['keepWatch', watch],
+    ['releaseCertificate', who],
+  ])
+})
+for (const slot of ['checkHost', 'obtainCertificate']) {
+  test(`${slot} with an internal failure is retried, and shows the reason`, async (t) => {
+    const run = start({ [slot]: () => Promise.reject(failure) })
+    t.after(() => run.actor.stop())
+    await run.reached('waiting')
+
+    const { status, error, next_attempt_at } = recordOf(run)
+    assert.deepEqual(
+      [status, error, next_attempt_at],
+      ['waiting', failure.message, '2026-01-01T00:01:00.000Z'],
+    )
+  })
+}
+
+for (const slot of ['installCertificate', 'keepWatch', 'releaseCertificate']) {
+  test(`a failure of ${slot} is left to the supervisor`, async () => {
+    const run = start({ keepWatch: inTurn(news('unrouted')), [slot]: () => Promise.reject(failure) })
+    await eventLoopTurns()
+    assert.equal(run.actor.getSnapshot().status, 'error')
+  })
+}
+
+for (const [name, changes] of Object.entries<Record<string, TestEffect>>({
+  'before it was requested': { checkHost: async () => ({ at: instant, isRouted: false, trouble: null }) },
+  'while it waits': { checkHost: troubled('host_elsewhere'), keepWatch: inTurn(news('unrouted')) },
+  'while it is valid': { keepWatch: inTurn(news('unrouted')) },
+})) {
+  test(`a host that is no longer routed ${name} is dropped`, async () => {
+    const run = start(changes)
+    await run.reached('released')
+    assert.deepEqual([recordOf(run).status, run.actor.getSnapshot().status], ['released', 'done'])
+    assert.equal(run.started.at(-1), 'releaseCertificate')
+  })
+}
+
+test('from every snapshot of a long life a fresh actor reaches the same end', async () => {
+  const effects = (): Record<string, TestEffect> => ({
+    ...happy,
+    keepWatch: async (inputs) => news((inputs as unknown as WatchInput).mayReplace ? 'unrouted' : 'due'),
+  })
+  const whole = runMachine(
+    machine,
+    { ...effects(), checkHost: inTurn(troubled('host_elsewhere'), resolvesHere) },
+    { input },
+  )
+  await whole.reached('released')
+  assert.deepEqual(whole.states, [
+    'checking',
+    'waiting',
+    'checking',
+    'ordering',
+    'installing',
+    'valid',
+    'releasing',
+    'released',
+  ])
+
+  for (const snapshot of whole.snapshots.filter(({ status }) => status === 'active')) {
+    const run = runMachine(machine, effects(), { snapshot })
+    await run.reached('released')
+    assert.deepEqual(recordOf(run), recordOf(whole))
+    const { length } = run.started
+    assert.deepEqual(run.started, whole.started.slice(-length))
+  }
+})
+
+// The attempts of a certificate: the backoff per failure, and what stays valid while attempts fail.
 
 const at = (afterMs: number) => new Date(Date.parse(instant) + afterMs).toISOString()
 
