@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readOwnEnd } from '../src/own-end.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
+import { long } from './support/system/drill-size.ts'
 
 const home = new URL('..', import.meta.url).pathname
 
@@ -51,7 +52,7 @@ test('a slow process whose loop still turns is left alone', async (t) => {
   assert.equal(said(), '')
 })
 
-test('a process that was stopped for longer than the limit continues', async (t) => {
+long('a process that was stopped for longer than the limit continues', async (t) => {
   const { child, ready } = launch(t, 'setTimeout(() => process.exit(7), 3000)')
   await ready
   child.kill('SIGSTOP')
@@ -60,7 +61,7 @@ test('a process that was stopped for longer than the limit continues', async (t)
   assert.deepEqual(await ended(child), [7, null])
 })
 
-test('the watchdog does not keep a process alive', async (t) => {
+long('the watchdog does not keep a process alive', async (t) => {
   const { child } = launch(t, '')
   assert.deepEqual(await ended(child), [0, null])
 })

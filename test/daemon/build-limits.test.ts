@@ -34,7 +34,7 @@ test('the build limits are shown, and whether they are enforced', { skip }, asyn
   assert.ok(suite.daemon.log.some((line) => line.includes('builds are limited')))
 })
 
-test('a memory bomb in a Dockerfile fails the deploy and names the limit', { skip }, async (t) => {
+long('a memory bomb in a Dockerfile fails the deploy and names the limit', { skip }, async (t) => {
   const deploy = await failedDeploy(t, 'timeout 20 tail /dev/zero')
 
   assert.match(deploy.error, / at the memory limit of builds, 128 MiB \(--build-memory-limit\)$/)

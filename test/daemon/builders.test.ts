@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dockerfile, fetchPage, pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: ['--builder=classic', '--build-memory-limit=32'] })
 
@@ -25,7 +26,7 @@ test('a deploy built by the classic builder goes live, with its stage and argume
   assert.equal(await fetchPage(suite.api, name, '/mode'), 'fast\n')
 })
 
-test('a build that exceeds --build-memory-limit fails the deploy with that reason', async (t) => {
+long('a build that exceeds --build-memory-limit fails the deploy with that reason', async (t) => {
   const files = { Dockerfile: await dockerfile('RUN tail /dev/zero') }
 
   const { first } = await createService(t, suite.api, files)

@@ -53,7 +53,7 @@ long('without enough disk space no datastore is created', async (t) => {
   assert.match(error, /a datastore needs 1000000000 MiB \(--min-free-disk\)$/)
 })
 
-test('a port in use fails the creation, until it is free', async (t) => {
+long('a port in use fails the creation, until it is free', async (t) => {
   const holder = await holdPort(0)
   const { port } = holder.address() as { port: number }
   const single = await openDatastoreSite(t, { args: [`--datastore-ports=${port}`] })

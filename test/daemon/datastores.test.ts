@@ -7,13 +7,13 @@ import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
-import { long } from '../support/system/drill-size.ts'
+import { long, sized } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
 const { api, containerOf, create, docker, psql, reached, redis } = site
 const { prefix } = site.daemon
 
-for (const version of ['15', '18']) {
+for (const version of sized(['18'], ['15', '18'])) {
   test(`Postgres with the data layout of version ${version} works, and keeps its data`, async () => {
     const name = `pg-${version}`
     const datastore = await create({ kind: 'postgres', name, version })

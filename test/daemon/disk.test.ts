@@ -55,7 +55,7 @@ test('a failed version releases the disk when it has stopped; the previous one s
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
-test('an image that runs as another user writes to its new disk', async (t) => {
+long('an image that runs as another user writes to its new disk', async (t) => {
   const files = { Dockerfile: await dockerfile('USER 1000:1000') }
   const command = 'echo written > /data/file; exec httpd -f -p $PORT -h /data'
   const { name, first } = await createService(t, suite.api, files, {

@@ -52,7 +52,7 @@ test('a service is served by a host process, and deployed without a failed reque
   assert.deepEqual([edge.status, edge.mode, edge.error], ['serving', 'host', null])
 })
 
-test('after a kill the daemon reuses the running process', async (t) => {
+long('after a kill the daemon reuses the running process', async (t) => {
   const stream = await followEvents(t, placeOf(service))
   const before = findEdge(dataDir)
   await site.daemon.kill()
@@ -90,31 +90,27 @@ long('a disabled edge is stopped', async () => {
 })
 
 for (const kind of ['host', 'container'] as const) {
-  const testKind = kind === 'host' ? test : long
-  testKind(
-    `a port in use is reported, and served as soon as it is free (${kind})`,
-    async (t: TestContext) => {
-      const args = await edgeArgs(kind)
-      const port = portOf(args, '--http-port')
-      const taker = createServer()
-      taker.listen(port)
-      t.after(() => taker.close())
-      await once(taker, 'listening')
-      const other = await startDaemon(t, { args })
-      t.after(() => endHostEdge(other.dataDir))
+  long(`a port in use is reported, and served as soon as it is free (${kind})`, async (t: TestContext) => {
+    const args = await edgeArgs(kind)
+    const port = portOf(args, '--http-port')
+    const taker = createServer()
+    taker.listen(port)
+    t.after(() => taker.close())
+    await once(taker, 'listening')
+    const other = await startDaemon(t, { args })
+    t.after(() => endHostEdge(other.dataDir))
 
-      const waiting = await until('a reason', async () => {
-        const edge = await other.api.get('/edge')
-        return edge.error !== null && edge
-      })
+    const waiting = await until('a reason', async () => {
+      const edge = await other.api.get('/edge')
+      return edge.error !== null && edge
+    })
 
-      assert.match(waiting.error, new RegExp(`port ${port} is in use`))
-      assert.equal((await other.api.call('GET', '/services')).status, 200)
-      await new Promise((resolve) => taker.close(resolve))
-      await until('it to serve', async () => {
-        const edge = await other.api.get('/edge')
-        return edge.status === 'serving' && edge.error === null
-      })
-    },
-  )
+    assert.match(waiting.error, new RegExp(`port ${port} is in use`))
+    assert.equal((await other.api.call('GET', '/services')).status, 200)
+    await new Promise((resolve) => taker.close(resolve))
+    await until('it to serve', async () => {
+      const edge = await other.api.get('/edge')
+      return edge.status === 'serving' && edge.error === null
+    })
+  })
 }

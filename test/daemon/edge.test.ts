@@ -99,7 +99,7 @@ long('a service scales to three and back to one under load without a failed requ
   assert.deepEqual(load.failures, [])
 })
 
-test('a suspended service responds so, finishes open requests, and is back when resumed', async (t) => {
+long('a suspended service responds so, finishes open requests, and is back when resumed', async (t) => {
   const slow = await requestSlowly(t, placeOf(shop), 2_000)
   await api.post(`/services/${shop.name}/suspend`)
   const paused = await until('its page', async () => {

@@ -52,7 +52,7 @@ long('a Dockerfile in a subfolder is named, with the command that uses it', asyn
   )
 })
 
-test('a missing file of COPY is named with the reason', async (t) => {
+long('a missing file of COPY is named with the reason', async (t) => {
   const { deploy } = await failFirst(t, {
     Dockerfile: await dockerfile('COPY server.js /server.js'),
     '.dockerignore': '*.js',
@@ -134,7 +134,7 @@ long('a health path that responds with 404 fails the check with the status', asy
   assert.match(deploy.error, /GET \/missing on port 3000 → 404/)
 })
 
-test('the port of a service overrides PORT in its env, with a log line', async (t) => {
+long('the port of a service overrides PORT in its env, with a log line', async (t) => {
   const settings = { port: 8080, cpu_limit: 512, env: [{ key: 'PORT', value: '4000' }] }
   const { name, first } = await createService(t, suite.api, await pageApp('page'), settings)
 
@@ -151,7 +151,7 @@ test('the port of a service overrides PORT in its env, with a log line', async (
   assert.ok(log.some((line) => line.includes(` naming to ${suite.daemon.prefix}/${name}:`)))
 })
 
-test('an invalid PORT fails the deploy before an instance starts, without showing its value', async (t) => {
+long('an invalid PORT fails the deploy before an instance starts, without showing its value', async (t) => {
   const env = [{ key: 'PORT', value: 'hush' }]
   const { deploy, log } = await failFirst(t, await pageApp('page'), { env })
 
@@ -166,7 +166,7 @@ long('an unknown reference fails the deploy and names the variable, not its valu
   assert.doesNotMatch(deploy.error, /hush/)
 })
 
-test('a missing branch is reported with the default one', async (t) => {
+long('a missing branch is reported with the default one', async (t) => {
   const { deploy } = await failFirst(t, await pageApp('page'), { branch: 'nope' })
   assert.equal(deploy.phase, 'fetching')
   assert.match(deploy.error, /nope.*main/)

@@ -10,6 +10,7 @@ import { createGitProvider } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { filesWith } from '../support/storage/canary.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const redirect_uri = 'https://berth.example.com/git/callback'
 
@@ -84,7 +85,7 @@ test('a private repository is cloned with its connection, and the token leaks no
   assert.equal(branches.body.code, 'git_remote_unreachable')
 })
 
-test('a connection without a token is named in the log, and a public repository is cloned', async (t) => {
+long('a connection without a token is named in the log, and a public repository is cloned', async (t) => {
   const root = temporaryDirectory(t)
   mkdirSync(join(root, 'ada'))
   const repository = createRepository(t, { root: join(root, 'ada'), name: 'public.git' })
@@ -135,7 +136,7 @@ test('a connection and an authorization in the browser survive a kill of the dae
   await daemon.api.get(`/git/connections/${installed.connection.id}/repositories`)
 })
 
-test('a code that was sent when the daemon was killed is never sent again', async (t) => {
+long('a code that was sent when the daemon was killed is never sent again', async (t) => {
   let isHeld = true
   const provider = await createGitProvider(t, {
     override: ({ path }) => (path.startsWith('/oauth/token') && isHeld ? 'hang' : null),

@@ -80,7 +80,7 @@ test('changed data of an instance goes to the trash, and is restored as the disk
   )
 })
 
-test('data that equals that of the image is removed with the instance', async (t) => {
+long('data that equals that of the image is removed with the instance', async (t) => {
   const settings = { start_command: reading }
   const { name, request } = await createService(t, suite.api, await withVolume(), settings)
   assert.equal((await imageVolumesOf(name)).length, 1)

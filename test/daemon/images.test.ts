@@ -98,7 +98,7 @@ long('existing images of the host keep their names', async (t) => {
   assert.deepEqual(await namesOnEngine(), names)
 })
 
-test('a private image needs the credentials of its registry, which are never shown', async (t) => {
+long('a private image needs the credentials of its registry, which are never shown', async (t) => {
   const { api, daemon } = suite
   const { host, push } = await startRegistry(t, { isPrivate: true })
   await push('app:v1', 'private page')
@@ -126,7 +126,7 @@ test('a private image needs the credentials of its registry, which are never sho
   }
 })
 
-test('an image that does not exist fails the deploy with its name', async (t) => {
+long('an image that does not exist fails the deploy with its name', async (t) => {
   const { host, push } = await startRegistry(t)
   await push('app:v1', 'one')
 

@@ -73,7 +73,7 @@ long('the container of a canceled run that ignores SIGTERM is killed after ten s
   assert.equal((await clearedJob(api, id)).exit_code, 137)
 })
 
-test('neither a finished nor a canceled run can be canceled', async () => {
+long('neither a finished nor a canceled run can be canceled', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
   for (const command of ['true', 'false']) {

@@ -40,7 +40,7 @@ test('an app that listens on a single port is served there, also by later instan
   assert.deepEqual([next.status, next.port, next.port_source], ['live', 8000, 'detected'], next.error)
 })
 
-test('an app on another port than the configured one fails early, with the command that helps', async (t) => {
+long('an app on another port than the configured one fails early, with the command that helps', async (t) => {
   const { name, first } = await createService(t, suite.api, await listening(serve(8000)), { port: 3000 })
 
   assert.equal(first.status, 'failed')

@@ -50,7 +50,7 @@ test('a rollback serves the image, the settings and the env of its target deploy
   assert.equal(await view(service.name), 'one blue')
 })
 
-test('a previous version whose image was removed by retention is refused, with the reason', async (t) => {
+long('a previous version whose image was removed by retention is refused, with the reason', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))
   for (const text of ['two', 'three', 'four']) await service.deploy(await pageApp(text))

@@ -46,7 +46,7 @@ test('a data directory in use is refused; a kill leaves no lock behind', async (
   assert.equal((await daemon.api.call('GET', '/info')).status, 200)
 })
 
-test("a data directory that cannot be created stops the start, with the system's reason", async (t) => {
+long("a data directory that cannot be created stops the start, with the system's reason", async (t) => {
   const top = temporaryDirectory(t)
   const file = join(top, 'file')
   writeFileSync(file, '')
@@ -69,7 +69,7 @@ test('objects with the prefix that belong to another data directory stop the sta
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
 })
 
-test('a start that has to rename objects of the former version needs the engine, and says so', async (t) => {
+long('a start that has to rename objects of the former version needs the engine, and says so', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await openStorage(directory, { onPanic: t.assert.fail })
   await storage.commit(() => storage.formerNames.expect())
@@ -107,7 +107,7 @@ long('an empty token file stops the start, because it must not open the API', as
   assert.match(said, /api_token contains no token/)
 })
 
-test('the data directory and the token are accessible only to their owner', async (t) => {
+long('the data directory and the token are accessible only to their owner', async (t) => {
   const daemon = await startDaemon(t)
   const mode = (path: string) => statSync(path).mode & 0o777
   assert.equal(mode(daemon.dataDir), 0o700)

@@ -120,7 +120,7 @@ long('a last stage that contains only the site needs no publish_dir', async (t) 
   assert.equal(await fetchPage(suite.api, name), 'Whole\n')
 })
 
-test('a single-page app serves every path, also in a rolled-back version', async (t) => {
+long('a single-page app serves every path, also in a rolled-back version', async (t) => {
   const { name, first } = await createSite(t, { 'index.html': 'App' }, { spa_fallback: true })
   assert.equal(await fetchPage(suite.api, name, '/users/1'), 'App')
 
@@ -134,7 +134,7 @@ test('a single-page app serves every path, also in a rolled-back version', async
   assert.equal(await fetchPage(suite.api, name, '/users/1'), 'App')
 })
 
-test('a site that is not in the expected folder is reported with the setting to change', async (t) => {
+long('a site that is not in the expected folder is reported with the setting to change', async (t) => {
   assert.match(await deployAndFail(t, { 'a.txt': '' }), /neither a Dockerfile nor an index\.html at its top$/)
   assert.match(await deployAndFail(t, { 'dist/index.html': '' }), /there is one in dist$/)
   assert.match(
@@ -224,7 +224,7 @@ long('a daemon killed while it builds a site builds it again and leaves one imag
   assert.deepEqual((await listImages(id)).map(withoutMac), [`${suite.daemon.prefix}/${name}:${id}`])
 })
 
-test('without a registry a site is served by the nginx of this host', async (t) => {
+long('without a registry a site is served by the nginx of this host', async (t) => {
   const engine = openEngine(await ensureEngine())
   const name = { repo: 'nginx', tag: `berth-test-${process.pid}` }
   await engine.docker.getImage(await nginxImage()).tag(name)

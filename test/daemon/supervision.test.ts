@@ -93,7 +93,7 @@ long('a version whose service was suspended during its deploy is still checked',
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
 })
 
-test('limits, labels, log rotation and the private network are applied as configured', async (t) => {
+long('limits, labels, log rotation and the private network are applied as configured', async (t) => {
   const { api, daemon } = suite
   const settings = { memory_limit_mb: 64, cpu_limit: 0.5 }
   const { name, id, first } = await createService(t, api, await pageApp('page'), settings)
@@ -150,7 +150,7 @@ test('deleting a service deletes everything of it; one in use is refused', async
   assert.equal(again.state, 'not_deployed')
 })
 
-test('the runtime log contains the output of the instances', async (t) => {
+long('the runtime log contains the output of the instances', async (t) => {
   const { api } = suite
   const settings = { start_command: 'echo first words; echo to stderr >&2; exec httpd -f -p $PORT' }
   const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)

@@ -10,6 +10,7 @@ import { dockerfile, fetchPage, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 import { baseImages } from '../support/docker/images.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const call = (method: string, path: string, body?: object) => suite.api.call(method, path, body)
@@ -104,7 +105,7 @@ test('a disk purged with its service is deleted', async (t) => {
   assert.equal(await entryOf(disk), undefined)
 })
 
-test('a retained disk can be purged immediately', async (t) => {
+long('a retained disk can be purged immediately', async (t) => {
   const { disk, name } = await serviceWithDisk(t)
   await call('DELETE', `/services/${name}`)
   await gone(name)

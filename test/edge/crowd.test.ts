@@ -8,6 +8,7 @@ import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { type Client, openClient, untilSettled } from '../support/edge/loopback-clients.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 import { eventually } from '../support/supervisor/supervision.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const limits = { connections: 10_500, connectionsPerAddress: 1000, requestsPerAddress: 100_000 }
 const rounds = 5
@@ -26,6 +27,8 @@ interface Crowd {
 }
 
 const post = 'POST / HTTP/1.1\r\nHost: a.test\r\n'
+/** Those in `npm test`. */
+const mainCrowds = ['10,000 idle connections', 'slow readers']
 const crowds: Record<string, Crowd> = {
   '8,200 idle connections of one address': {
     addresses: 1,
@@ -105,7 +108,8 @@ async function start(t: TestContext): Promise<RunningEdge> {
 }
 
 for (const [name, crowd] of Object.entries(crowds)) {
-  test(`${name} do not slow down other clients`, async (t) => {
+  const testCrowd = mainCrowds.includes(name) ? test : long
+  testCrowd(`${name} do not slow down other clients`, async (t: TestContext) => {
     const [edge, empty] = [await start(t), await start(t)]
     await gather(t, edge, crowd)
     assert.ok((await countOpen(edge)) <= crowd.held, 'more connections are open than should be')

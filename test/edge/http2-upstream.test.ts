@@ -13,6 +13,7 @@ import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { type Called, openGrpc, serveGrpc } from '../support/edge/grpc-echo.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 import { eventually } from '../support/supervisor/supervision.ts'
+import { long, sized } from '../support/system/drill-size.ts'
 
 const host = 'a.test'
 const streamSeconds = Number(process.env.BERTH_TEST_STREAM_SECONDS ?? 2)
@@ -21,7 +22,7 @@ const fine = { code: status.OK, details: 'OK' }
 const clientOf = (t: TestContext, { frame }: RunningEdge, isTls: boolean) =>
   openGrpc(t, isTls ? frame.httpsPort : frame.httpPort, host, isTls)
 
-for (const isTls of [true, false]) {
+for (const isTls of sized([true], [true, false])) {
   const way = isTls ? 'https' : 'http with prior knowledge'
 
   test(`gRPC calls of all kinds pass the edge over ${way}`, async (t) => {
@@ -41,7 +42,7 @@ for (const isTls of [true, false]) {
     assert.deepEqual(await client.talk(['a', 'fail']), { messages: ['v1 a'], ...failed })
   })
 
-  test(`calls over ${way} survive a swap, and streams end with their version`, async (t) => {
+  long(`calls over ${way} survive a swap, and streams end with their version`, async (t) => {
     const edge = await startEdge(t)
     const [first, second] = [await serveGrpc(t, 'v1'), await serveGrpc(t, 'v2')]
     await edge.driver.apply(routesTo({ [host]: [upstream(first.port, 'ready', true)] }))
@@ -107,7 +108,7 @@ test('a version may speak another protocol than the former one, for clients of H
   assert.deepEqual([await ask(host), await ask('b.test')], ['200 http', '200 other'])
 })
 
-test('slots of HTTP/2 stay as they are during the following swaps, without a reload', async (t) => {
+long('slots of HTTP/2 stay as they are during the following swaps, without a reload', async (t) => {
   const edge = await startEdge(t)
   const { port } = await serveGrpc(t, 'v1')
   await edge.driver.apply(routesTo({ [host]: [upstream(port, 'ready', true)] }))

@@ -8,6 +8,7 @@ import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { type Client, openClient, untilSettled } from '../support/edge/loopback-clients.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 import { eventually } from '../support/supervisor/supervision.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const open: Limits = { connections: 1000, connectionsPerAddress: 0, requestsPerAddress: 0 }
 const get = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
@@ -87,7 +88,7 @@ test('IPv6 addresses are counted by their /64', async (t) => {
   assert.deepEqual(keys, ['key=::', 'key=::ffff:127.0.0.2'])
 })
 
-test('after a reload the limit holds in the new worker, and the old connections continue', async (t) => {
+long('after a reload the limit holds in the new worker, and the old connections continue', async (t) => {
   const edge = await start(t, { connectionsPerAddress: 10 })
   const slow = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n'
   const before = openMany(t, edge, '127.0.0.2', 10, slow)
@@ -115,7 +116,7 @@ test('connections close after their response when most are in use, and not befor
   assert.deepEqual(closing, [...Array(30).fill(false), true, true, true, true, true])
 })
 
-test('the last https connections are reserved for the dashboard', async (t) => {
+long('the last https connections are reserved for the dashboard', async (t) => {
   const dashboard = { address: '127.0.0.1:1', host: 'dash.test', secret: 'secret' }
   const edge = await start(t, { connections: 40 }, { dashboard })
   const shake = (servername: string) =>

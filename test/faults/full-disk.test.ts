@@ -10,7 +10,7 @@ import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
-import { sized } from '../support/system/drill-size.ts'
+import { long, sized } from '../support/system/drill-size.ts'
 import { fillDisk, smallBlockDisk, smallDisk } from '../support/system/small-disk.ts'
 
 const sizeMb = 64
@@ -54,7 +54,7 @@ for (const kind of sized(kinds.slice(0, 1), kinds)) {
     assert.equal((await deploy()).status, 'live')
   })
 
-  test(
+  long(
     `${kind} with a repository that does not fit: the fetch fails, and leaves nothing`,
     options,
     async (t) => {
@@ -105,7 +105,7 @@ for (const kind of sized(kinds.slice(0, 1), kinds)) {
     },
   )
 
-  test(
+  long(
     `${kind} that is full at the start: the daemon serves, and resumes when there is space`,
     options,
     async () => {

@@ -11,7 +11,7 @@ import {
 } from '../support/daemon/acknowledged-services.ts'
 import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { sized } from '../support/system/drill-size.ts'
+import { long, sized } from '../support/system/drill-size.ts'
 import { type Trace, traceCalls, whyNoTracing } from '../support/system/strace.ts'
 
 const suite = daemonSuite()
@@ -120,7 +120,7 @@ for (const fault of sized(smoke, all)) {
   })
 }
 
-test('the log reports when the store cannot write, and when it can again', options, () => {
+long('the log reports when the store cannot write, and when it can again', options, () => {
   const { log } = suite.daemon
   const refusals = log.filter((line) => line.includes('the store cannot write'))
   assert.ok(refusals.some((line) => line.includes('"reason":"No space left on device"')))

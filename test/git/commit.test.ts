@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { readTree, startCheckout } from '../support/git/checkout.ts'
 import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
+import { sized } from '../support/system/drill-size.ts'
 
 /**
  * An old commit on main, one on a branch, one that only a tag holds, and one that only a hidden ref holds.
@@ -24,7 +25,8 @@ function createHistory(t: TestContext) {
   return { repository, commits: { old, head, side, tagged, pull } }
 }
 
-for (const name of ['old', 'head', 'side', 'tagged', 'pull'] as const) {
+const commits = ['old', 'pull', 'head', 'side', 'tagged'] as const
+for (const name of sized(commits.slice(0, 2), [...commits])) {
   for (const digits of [40, 10]) {
     test(`the ${name} commit is found by ${digits} of its digits`, async (t) => {
       const { repository, commits } = createHistory(t)

@@ -6,6 +6,7 @@ import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { keys } from '../../support/cli/pty.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'
@@ -86,7 +87,7 @@ test('why names the failed step with its last lines, and the duration of each ph
   assert.equal(reported.deploy.id, first.id)
 })
 
-test('why shows the line that names the error, even before a long trace', async (t) => {
+long('why shows the line that names the error, even before a long trace', async (t) => {
   const trace = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "    at frame $i"; done'
   const script = `echo throw err; echo "Error: Cannot find module 'expres'"; ${trace}; exit 1`
   const { name, first } = await createService(
@@ -103,7 +104,7 @@ test('why shows the line that names the error, even before a long trace', async 
   assert.equal(JSON.parse(json.stdout).error_line, "Error: Cannot find module 'expres'")
 })
 
-test('a deploy that is canceled by someone else ends with exit code 1 and a message', async (t) => {
+long('a deploy that is canceled by someone else ends with exit code 1 and a message', async (t) => {
   const files = { Dockerfile: await dockerfile(slowStep(60)) }
   const { name } = await createService(t, suite.api, files, { deploy: false })
   const following = startBerth(t, ['deploy', name], suite)
@@ -156,7 +157,7 @@ for (const columns of [80, 120]) {
   })
 }
 
-test('a deploy that waits for another one of the service names it', async (t) => {
+long('a deploy that waits for another one of the service names it', async (t) => {
   const { name, request } = await createService(t, suite.api, await pageApp('one', slowStep(60)), {
     deploy: false,
   })
@@ -188,7 +189,7 @@ test('with --json every log line is a value, and the last value is the deploy', 
   assert.equal(values.at(-1).line, 'live')
 })
 
-test('--no-follow prints the id and exits; deploys and history show the rest', async (t) => {
+long('--no-follow prints the id and exits; deploys and history show the rest', async (t) => {
   const { name } = await createService(t, suite.api, null, { deploy: false })
 
   const { code, stdout } = await runBerth(t, ['deploy', name, '--no-follow'], suite)

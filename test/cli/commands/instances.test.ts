@@ -6,6 +6,7 @@ import { type Ended, runBerth } from '../../support/cli/berth.ts'
 import { pageApp } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
 import { baseImages } from '../../support/docker/images.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 before(baseImages)
@@ -39,7 +40,7 @@ test('scale, suspend and resume wait until the instances have changed', async (t
   assert.match(hasty.stderr, /is suspended: its instances are stopping\n/)
 })
 
-test('a deployed private service is shown with the address that other services use', async (t) => {
+long('a deployed private service is shown with the address that other services use', async (t) => {
   const { name } = await createService(t, suite.api, await pageApp('page'), {
     type: 'private_service',
     port: 3000,

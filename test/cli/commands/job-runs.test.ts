@@ -9,6 +9,7 @@ import { hostileTexts } from '../../support/daemon/hostile.ts'
 import { finishedDeploy } from '../../support/daemon/service.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
 import { baseImages } from '../../support/docker/images.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const beating = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo beat $i; sleep 0.3; done; exit 7'
@@ -46,7 +47,7 @@ test('a program gets exactly the given arguments, and its exit code is passed on
   assert.match(stderr, /^ · running .*\nlate\n ✘ failed +job-\S+ .*\n {3}exited with code 5\n$/)
 })
 
-test('no shell metacharacter is more than part of an argument', async (t) => {
+long('no shell metacharacter is more than part of an argument', async (t) => {
   const isArgument = (text: string) => !text.includes('\0') && Buffer.from(text).toString() === text
   const all = hostileTexts({ directory: '/tmp', port: 9 }).filter(
     (text) => isArgument(text) && text.length < 500,
@@ -114,7 +115,7 @@ test('Ctrl-C leaves a run running, and prints how to follow it and how to end it
   assert.equal((await berth(t, 'cancel', id)).code, 0)
 })
 
-test('a run canceled by someone else ends with 1 and a message; a second cancel is refused', async (t) => {
+long('a run canceled by someone else ends with 1 and a message; a second cancel is refused', async (t) => {
   const following = startBerth(
     t,
     ['run', await idleWorker(), '--', 'trap "exit 0" TERM; echo begun; sleep 600 & wait'],
@@ -178,7 +179,7 @@ test('a cron job is created, shown, run and described as one', async (t) => {
   assert.deepEqual([idle.stdout, idle.stderr], ['nightly is live\n', '   next: berth schedule nightly\n'])
 })
 
-test('schedule changes take effect immediately, so no restart is suggested', async (t) => {
+long('schedule changes take effect immediately, so no restart is suggested', async (t) => {
   const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
 
   const moved = await berth(t, 'update', name, '--schedule', '@hourly', '--timezone', 'Asia/Tokyo')

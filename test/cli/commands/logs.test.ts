@@ -6,6 +6,7 @@ import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { openTcpGate } from '../../support/cli/tcp-gate.ts'
 import { dockerfile, logLines, pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'
@@ -32,7 +33,7 @@ test('a log across a cut connection has every line once', async (t) => {
   assert.deepEqual(stdout.trimEnd().split('\n'), await logLines(suite.api, id))
 })
 
-test('a deploy is followed to its outcome across a restart of the daemon', async (t) => {
+long('a deploy is followed to its outcome across a restart of the daemon', async (t) => {
   const files = await pageApp('one', `${ticking} again`)
   const { name } = await createService(t, suite.api, files, { deploy: false })
   const door = await openTcpGate(t, () => suite.api.url)
@@ -50,7 +51,7 @@ test('a deploy is followed to its outcome across a restart of the daemon', async
   assert.equal(stderr.match(/│ #\d+ \S+ tick 1$/gm)?.length, 2, 'the build started twice, with one line each')
 })
 
-test('at a terminal the output of instances can set colours and nothing else', async (t) => {
+long('at a terminal the output of instances can set colours and nothing else', async (t) => {
   const evil = `printf '\\\\033[31mred\\\\033[0m \\\\033[2J\\\\033[5Aup\\\\010back\\\\n'`
   const { name } = await createService(t, suite.api, {
     Dockerfile: await dockerfile(`CMD ["sh", "-c", "${evil}; httpd -f -p $PORT"]`),
@@ -69,7 +70,7 @@ test('at a terminal the output of instances can set colours and nothing else', a
   assert.match(timed.stdout, /^\d{4}-\d\d-\d\dT\S+Z red upback\n$/)
 })
 
-test('the logs of a service continue after a loss, without gap or repetition', async (t) => {
+long('the logs of a service continue after a loss, without gap or repetition', async (t) => {
   const { name } = await createService(t, suite.api, {
     Dockerfile: await dockerfile(
       'CMD ["sh", "-c", "httpd -p $PORT; i=0; while true; do i=$((i+1)); echo beat $i; sleep 0.2; done"]',

@@ -8,9 +8,13 @@ import { inspectImage, listImages } from '../../../src/docker/images/images.ts'
 import { drivers, openBuildSite, prepareBuild } from '../../support/docker/build-site.ts'
 import { until } from '../../support/docker/docker-site.ts'
 import { openEngineProxy } from '../../support/docker/engine-proxy.ts'
+import { sized } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
-for (const [name, driver] of Object.entries(drivers))
+const entries = Object.entries(drivers)
+const testedDrivers = sized(entries.slice(0, 1), entries)
+
+for (const [name, driver] of testedDrivers)
   describe(`builds by ${name}`, () => {
     test('an image is built from a Dockerfile in a subfolder, with labels and arguments', async (t) => {
       const site = await openBuildSite(t, driver)
@@ -159,7 +163,7 @@ async function containersRunning({ docker }: Engine, command: string): Promise<s
   return containers.filter(({ Command }) => Command.includes(command)).map(({ Id }) => Id)
 }
 
-for (const [name, driver] of Object.entries(drivers))
+for (const [name, driver] of testedDrivers)
   describe(`stages by ${name}`, () => {
     test('the requested stage is built, otherwise the last one', async (t) => {
       const site = await openBuildSite(t, driver)

@@ -4,6 +4,7 @@ import { openInstances } from '../../../src/docker/containers/instances.ts'
 import { containerSpec } from '../../../src/docker/containers/spec.ts'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
 import { openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 test('an instance runs with its limits at its address, reachable by the name of its service', async (t) => {
   const { instances, spec } = await openDockerSite(t)
@@ -63,7 +64,7 @@ test('a restart policy is changed in place', async (t) => {
   assert.deepEqual(await instances.ensure(wanted), first)
 })
 
-test('an instance that was created but not started, as after a timeout, is adopted', async (t) => {
+long('an instance that was created but not started, as after a timeout, is adopted', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
   const wanted = await spec()
   const { id } = await engine.docker.createContainer(containerSpec(owner, wanted, await engine.info()))
@@ -73,7 +74,7 @@ test('an instance that was created but not started, as after a timeout, is adopt
   assert.deepEqual([state.containerId, state.state], [id, 'running'])
 })
 
-test('an instance without a network is replaced', async (t) => {
+long('an instance without a network is replaced', async (t) => {
   const { engine, instances, spec } = await openDockerSite(t)
   const wanted = await spec({ command: 'sleep 600' })
   const first = await instances.ensure(wanted)
@@ -85,7 +86,7 @@ test('an instance without a network is replaced', async (t) => {
   assert.deepEqual([second.state, second.address], ['running', wanted.address])
 })
 
-test('concurrent calls for the same instance create one container', async (t) => {
+long('concurrent calls for the same instance create one container', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec()
 
@@ -94,7 +95,7 @@ test('concurrent calls for the same instance create one container', async (t) =>
   assert.equal(new Set(states.map(({ containerId }) => containerId)).size, 1)
 })
 
-test('an instance that cannot be started leaves no container', async (t) => {
+long('an instance that cannot be started leaves no container', async (t) => {
   const { engine, instances, spec } = await openDockerSite(t)
   const holder = await instances.ensure(await spec())
   const wanted = await spec({ address: holder.address! })
@@ -119,7 +120,7 @@ test('a stop sends SIGTERM first, is final, and may be repeated', async (t) => {
   assert.equal((await instances.tail(wanted.name, 1))[0]?.line, 'bye')
 })
 
-test('a command without a handler for SIGTERM still stops immediately', async (t) => {
+long('a command without a handler for SIGTERM still stops immediately', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec({ command: 'true && sleep 600' })
   await instances.ensure(wanted)
@@ -142,7 +143,7 @@ test('a command that ignores SIGTERM is killed after the grace period', async (t
   assert.deepEqual([state?.exitCode, state?.oomKilled], [137, false])
 })
 
-test('an instance that Docker keeps restarting shows how it exited', async (t) => {
+long('an instance that Docker keeps restarting shows how it exited', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const { name } = await instances.ensure(await spec({ command: 'exit 3', restart: 'unless-stopped' }))
 
@@ -167,7 +168,7 @@ test('a stopped instance starts again, and starting a running one does nothing',
   assert.deepEqual([state?.state, state?.address], ['running', wanted.address])
 })
 
-test('a removed instance can be stopped and removed again, but not started', async (t) => {
+long('a removed instance can be stopped and removed again, but not started', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const wanted = await spec()
   await instances.ensure(wanted)

@@ -8,6 +8,7 @@ import {
 } from '../../../src/docker/containers/one-shot-containers.ts'
 import { Failure } from '../../../src/errors.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const mebibyte = 1024 * 1024
 const nobody = new AbortController().signal
@@ -84,7 +85,7 @@ test('output passes through whole and in order, at the pace of its reader', asyn
   assert.deepEqual([exitCode, stdout, takenBytes], [0, '', 20_000_000])
 })
 
-test('unread output pauses the process, and so its input', async (t) => {
+long('unread output pauses the process, and so its input', async (t) => {
   const { run } = await openSite(t)
   let sentPieces = 0
   let letGo: () => void = () => undefined
@@ -131,7 +132,7 @@ test('a process that ends before reading its input reports its own error', async
   assert.deepEqual(await containers(), [])
 })
 
-test('a process that exceeds its memory is reported as such', async (t) => {
+long('a process that exceeds its memory is reported as such', async (t) => {
   const { run } = await openSite(t)
 
   const outcome = await run('exec tail -c 200000000', { input: zeros(128 * mebibyte) })
@@ -189,7 +190,7 @@ test('a container left by a crash is replaced by the next one, or removed', asyn
   await assert.rejects(engine.docker.getContainer(firstId).inspect(), { statusCode: 404 })
 })
 
-test('a foreign container with the same name is left alone', async (t) => {
+long('a foreign container with the same name is left alone', async (t) => {
   const { engine, run, toolSpec, name } = await openSite(t)
   const foreign = await engine.docker.createContainer({ name, Image: toolSpec('').image, Cmd: ['true'] })
   t.after(() => foreign.remove({ force: true }))

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatastores } from '../../../src/docker/containers/datastores.ts'
 import type { InteractiveExec, InteractiveOptions } from '../../../src/docker/exec/interactive-exec.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
 interface Talk {
@@ -86,7 +87,7 @@ test('a terminal has its name and size, also after a resize, and Ctrl-C is a sig
   assert.deepEqual([spoken.exitCode, spoken.stderr], [3, ''])
 })
 
-test('unread output waits in the container', async (t) => {
+long('unread output waits in the container', async (t) => {
   const { talk } = await openRoom(t)
   const spoken = await talk('head -c 20000000 /dev/zero; echo done >&2')
   spoken.exec.pause()
@@ -122,7 +123,7 @@ for (const [how, at] of [
   })
 }
 
-test('a command that is closed while it starts is killed', async (t) => {
+long('a command that is closed while it starts is killed', async (t) => {
   const { talk, name, site } = await openRoom(t)
   for (const at of [null, terminal]) (await talk('sleep 5000', at)).exec.close()
   await delay(3000)

@@ -10,6 +10,7 @@ import { removePulledName } from '../../../src/docker/images/pull.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { startSilentRegistry } from '../../support/docker/faulty-registries.ts'
 import { startRegistry } from '../../support/docker/registry.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const { signal } = new AbortController()
 
@@ -54,7 +55,7 @@ test('if the registry cannot be reached, the newest image of the repository is u
   })
 })
 
-test('a registry that does not respond is not asked again while another image is used', async (t) => {
+long('a registry that does not respond is not asked again while another image is used', async (t) => {
   const silence = await startSilentRegistry(t)
   const { engine } = await openDockerSite(t)
   const name = `${silence.host}/haproxy@sha256:${'1'.repeat(64)}`

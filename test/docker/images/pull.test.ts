@@ -12,6 +12,7 @@ import {
   startSlowRegistry,
 } from '../../support/docker/faulty-registries.ts'
 import { account, startRegistry } from '../../support/docker/registry.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const ids = createIds()
 const forever = new AbortController().signal
@@ -82,7 +83,7 @@ test('a stopped registry does not respond, and responds again when it is back', 
   assert.equal(await resolve(engine, reference), digest)
 })
 
-test('a silent registry is abandoned after a while, and immediately when aborted', async (t) => {
+long('a silent registry is abandoned after a while, and immediately when aborted', async (t) => {
   const { engine } = await openDockerSite(t)
   const { host, open } = await startSilentRegistry(t)
   const reference = `${host}/app:v1`
@@ -100,7 +101,7 @@ test('a silent registry is abandoned after a while, and immediately when aborted
   await assert.rejects(requested, /^Error: canceled by a test$/)
 })
 
-test('an abort ends the download in the engine too', async (t) => {
+long('an abort ends the download in the engine too', async (t) => {
   const { engine } = await openDockerSite(t)
   const { name, waiting } = await startSlowRegistry(t)
   const abort = new AbortController()

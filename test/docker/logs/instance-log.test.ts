@@ -5,13 +5,14 @@ import { openEngine } from '../../../src/docker/engine/client.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { openEngineProxy } from '../../support/docker/engine-proxy.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const count = 20_000
 const everyLine = Array.from({ length: count }, (_, at) => `line ${at + 1}`)
 const writeAll = `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo "line $i"; done`
 const never = new AbortController().signal
 
-test('a follower whose stream breaks repeatedly loses and repeats no line', async (t) => {
+long('a follower whose stream breaks repeatedly loses and repeats no line', async (t) => {
   const site = await openDockerSite(t)
   const proxy = await openEngineProxy(t)
   const { name } = await site.instances.ensure(await site.spec({ command: writeAll }))
@@ -30,7 +31,7 @@ test('a follower whose stream breaks repeatedly loses and repeats no line', asyn
   assert.deepEqual(lines, everyLine)
 })
 
-test('following continues across a restart of the instance by Docker', async (t) => {
+long('following continues across a restart of the instance by Docker', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const command = 'echo up; [ -e /tmp/again ] && sleep 600; touch /tmp/again; exit 1'
   const { name } = await instances.ensure(await spec({ command, restart: 'unless-stopped' }))

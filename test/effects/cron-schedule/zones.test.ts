@@ -10,6 +10,7 @@ import type { Storage } from '../../../storage/index.ts'
 import { openCronSite } from '../../support/effects/cron-site.ts'
 import { standIn } from '../../support/effects/stand-in.ts'
 import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { sized } from '../../support/system/drill-size.ts'
 
 const hourMs = 3_600_000
 const neverAborted = new AbortController().signal
@@ -67,9 +68,11 @@ async function collectDues(
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata']
 const twoYears = ['30 2 * * *', '0 3 * * 1', '0 */6 * * *']
 
-for (const timezone of zones) {
+for (const timezone of sized(zones.slice(0, 2), zones)) {
   // Frequent schedules are tested in one zone only, because they take long and use the same code.
-  for (const schedule of timezone === 'Europe/Berlin' ? twoYears : twoYears.slice(0, 2)) {
+  for (const schedule of timezone === 'Europe/Berlin'
+    ? sized(twoYears.slice(0, 1), twoYears)
+    : twoYears.slice(0, 2)) {
     test(`${schedule} in ${timezone} fires for two years exactly when it is due`, async () => {
       const from = '2026-02-01T00:00:00.000Z'
       const instants = instantsOf(schedule, timezone, from, '2028-02-01T00:00:00.000Z')

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
+import { long } from '../../support/system/drill-size.ts'
 import { fillDisk, smallDisk } from '../../support/system/small-disk.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
@@ -52,27 +53,31 @@ test('work that writes to a full disk is canceled with the path, the free and th
   assert.equal(operation.outcome, `insufficient_storage: canceled: ${disk} ${words}`)
 })
 
-test('work on other disks continues, and so does older work if ending the youngest helps', {
-  skip,
-}, async (t) => {
-  const [full, other] = [smallDisk(t, 64), smallDisk(t, 64)]
-  const { start } = openWatch()
-  const older = start('a fetch', full)
-  const elsewhere = start('a pull', other)
-  const youngest = start('a build', other, full)
-  const empty = fillDisk(full, neededMb - 4)
+long(
+  'work on other disks continues, and so does older work if ending the youngest helps',
+  {
+    skip,
+  },
+  async (t) => {
+    const [full, other] = [smallDisk(t, 64), smallDisk(t, 64)]
+    const { start } = openWatch()
+    const older = start('a fetch', full)
+    const elsewhere = start('a pull', other)
+    const youngest = start('a build', other, full)
+    const empty = fillDisk(full, neededMb - 4)
 
-  await eventually('the youngest to be canceled', () => youngest.outcome !== 'running')
-  empty()
-  await wait(7000)
+    await eventually('the youngest to be canceled', () => youngest.outcome !== 'running')
+    empty()
+    await wait(7000)
 
-  assert.match(youngest.outcome, /^insufficient_storage: .* a build needs/)
-  assert.deepEqual([older.outcome, elsewhere.outcome], ['running', 'running'])
-  older.finish()
-  await eventually('its end', () => older.outcome === 'done')
-})
+    assert.match(youngest.outcome, /^insufficient_storage: .* a build needs/)
+    assert.deepEqual([older.outcome, elsewhere.outcome], ['running', 'running'])
+    older.finish()
+    await eventually('its end', () => older.outcome === 'done')
+  },
+)
 
-test('if ending it does not help, the next one follows', { skip }, async (t) => {
+long('if ending it does not help, the next one follows', { skip }, async (t) => {
   const disk = smallDisk(t, 64)
   const { start } = openWatch()
   const older = start('a fetch', disk)

@@ -12,6 +12,7 @@ import { type DockerSite, openDockerSite, until } from '../../support/docker/doc
 import { readLog } from '../../support/storage/logs.ts'
 import { silentLogger } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 interface Life {
   collector: LogCollector
@@ -87,7 +88,7 @@ test('lines of two instances are stored once and in order, however often the dae
   assert.equal(lines.length, 32_000)
 })
 
-test('earlier output is stored with its instance', async (t) => {
+long('earlier output is stored with its instance', async (t) => {
   const site = await openDockerSite(t)
   const wanted = await site.spec({ command: 'echo early; echo late >&2; sleep 600' })
   await site.instances.ensure(wanted)
@@ -143,7 +144,7 @@ test('a restarted instance is read again, whether its start was observed or not'
   assert.deepEqual(await textsOf(second.logs), printed)
 })
 
-test('a silent instance is not read again because of a busy one', async (t) => {
+long('a silent instance is not read again because of a busy one', async (t) => {
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const count = 9000
@@ -164,7 +165,7 @@ test('a silent instance is not read again because of a busy one', async (t) => {
   assert.equal(lines.length, count + 2)
 })
 
-test('while the disk is full Docker buffers the output, and then all of it is stored', async (t) => {
+long('while the disk is full Docker buffers the output, and then all of it is stored', async (t) => {
   const site = await openDockerSite(t)
   const directory = temporaryDirectory(t)
   const refusals: unknown[] = []
@@ -203,7 +204,7 @@ async function closeFiles(logs: Logs): Promise<void> {
   await logs.flush()
 }
 
-test('the log of a removed service is deleted', async (t) => {
+long('the log of a removed service is deleted', async (t) => {
   const site = await openDockerSite(t)
   const { collector, logs } = begin(t, site, temporaryDirectory(t))
   const { name } = await site.instances.ensure(await site.spec({ command: 'echo words; sleep 600' }))

@@ -20,6 +20,7 @@ import {
   smallPhone,
   textAt,
 } from '../../support/system/chromium.ts'
+import { sized } from '../../support/system/drill-size.ts'
 
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 
@@ -50,7 +51,7 @@ test('a password can be revealed while it is typed, and is submitted hidden', in
   assert.deepEqual(complaints, [])
 })
 
-for (const screen of screens) {
+for (const screen of sized(screens.slice(0, 1), screens)) {
   const title = `${screen.viewport.width} px, ${screen.scheme}`
 
   test(`${title}: from the setup link to the account, its tokens and signing out`, inBrowser, async (t) => {

@@ -16,6 +16,7 @@ import {
   type Screen,
   textAt,
 } from '../../support/system/chromium.ts'
+import { sized } from '../../support/system/drill-size.ts'
 
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 const screens: Screen[] = [
@@ -35,7 +36,7 @@ async function agree(page: Page): Promise<void> {
   await page.click('#back')
 }
 
-for (const screen of screens) {
+for (const screen of sized(screens.slice(0, 1), screens)) {
   const title = `${screen.viewport.width} px, ${screen.scheme}`
 
   test(`${title}: an app of GitHub is registered, installed and connected`, inBrowser, async (t) => {

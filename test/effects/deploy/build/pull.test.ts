@@ -23,6 +23,7 @@ import { standIn } from '../../../support/effects/stand-in.ts'
 import { deployInput } from '../../../support/machines/deploy-chart.ts'
 import { serviceRow } from '../../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
+import { long } from '../../../support/system/drill-size.ts'
 import { fillDisk, smallDisk } from '../../../support/system/small-disk.ts'
 
 const neverAborted = new AbortController().signal
@@ -133,7 +134,7 @@ test('a name that existed before the pull stays', async (t) => {
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
 
-test('a full disk does not prevent a cleanup from removing the name', { skip }, async (t) => {
+long('a full disk does not prevent a cleanup from removing the name', { skip }, async (t) => {
   const disk = smallDisk(t, 1)
   const { ports, registry, id, name, exact, phase, pull } = await openPull(t, disk)
   await writePullNote(ports, id, { reference: exact, pulledName: name })
