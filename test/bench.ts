@@ -1,7 +1,6 @@
 // npm run bench -- restore api: measures Berth's performance goals and prints a table. Runs all
 // parts by default.
 //   --quick        smaller sizes, to check that everything runs; the figures are not meaningful
-//   --runs N       number of runs in the part jobs, 1000 by default
 //   --json FILE    also writes the figures as JSON; `-` prints them after the table
 //   --profile DIR  writes a CPU profile of every measured process to this directory
 import { parseArgs } from 'node:util'
@@ -14,7 +13,6 @@ const { values, positionals } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
-    runs: { type: 'string' },
     json: { type: 'string' },
     profile: { type: 'string' },
   },
@@ -23,8 +21,7 @@ const unknown = positionals.filter((name) => !isPartName(name))
 if (values.help || unknown.length > 0) {
   for (const name of unknown) console.error(`unknown part ${name}`)
   console.log(
-    `npm run bench -- [--quick] [--runs N] [--json FILE] [--profile DIR] [PART …]\n` +
-      `parts: ${partNames.join(' ')}`,
+    `npm run bench -- [--quick] [--json FILE] [--profile DIR] [PART …]\n` + `parts: ${partNames.join(' ')}`,
   )
   process.exit(unknown.length > 0 ? 2 : 0)
 }
@@ -32,7 +29,6 @@ const names = positionals.length > 0 ? (positionals as PartName[]) : partNames
 const results = await runParts(names, {
   isQuick: values.quick,
   profileDirectory: values.profile,
-  runs: values.runs === undefined ? undefined : Number(values.runs),
   log: (text) => console.error(text),
 })
 console.log(toTable(results))

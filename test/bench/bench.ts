@@ -10,8 +10,6 @@ export interface BenchOptions {
   isQuick: boolean
   /** The directory for CPU profiles of the measured processes. */
   profileDirectory?: string | undefined
-  /** The number of job runs; by default it depends on the size. */
-  runs?: number | undefined
   log: (words: string) => void
 }
 
@@ -19,8 +17,6 @@ export interface Bench {
   programs: Programs
   /** The full size, or the quick one. */
   size(full: number, quick: number): number
-  /** The requested number of job runs. */
-  runs: number | undefined
   log(words: string): void
   /** Cleanups at the end of the part, run in reverse order. */
   after(cleanup: () => unknown): void
@@ -55,13 +51,12 @@ async function runPart(
   part: PartName,
   programs: Programs,
   cleanups: Cleanups,
-  { isQuick, runs, log }: BenchOptions,
+  { isQuick, log }: BenchOptions,
 ): Promise<PartResult> {
   const earlier = cleanups.count
   const bench: Bench = {
     programs,
     size: (full, quick) => (isQuick ? quick : full),
-    runs,
     log: (text) => log(`${part}: ${text}`),
     after: (cleanup) => cleanups.add(cleanup),
   }

@@ -4,7 +4,6 @@ import type { Bench } from './bench.ts'
 import { measureDeploy } from './deploy.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
-import { measureJobs } from './jobs.ts'
 import { measureMemory } from './memory.ts'
 import { measureRestore } from './restore.ts'
 import { measureStart } from './start.ts'
@@ -17,7 +16,6 @@ export const parts = {
   start: measureStart,
   restore: measureRestore,
   transitions: measureTransitions,
-  jobs: measureJobs,
   memory: measureMemory,
 } satisfies Record<string, (bench: Bench) => Promise<Figure[]>>
 
