@@ -21,7 +21,7 @@ const unknown = positionals.filter((name) => !isPartName(name))
 if (values.help || unknown.length > 0) {
   for (const name of unknown) console.error(`unknown part ${name}`)
   console.log(
-    `npm run bench -- [--quick] [--json FILE] [--profile DIR] [PART …]\n` + `parts: ${partNames.join(' ')}`,
+    `npm run bench -- [--quick] [--json FILE] [--profile DIR] [PART …]\nparts: ${partNames.join(' ')}`,
   )
   process.exit(unknown.length > 0 ? 2 : 0)
 }
