@@ -1,5 +1,4 @@
 // API tokens. The token itself is returned once, when it is created.
-
 import type { TokenRole, TokenRow } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { newSecret } from './secrets.ts'

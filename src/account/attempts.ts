@@ -8,12 +8,7 @@ import { duration } from '../quantities.ts'
 export const attemptLimit = 10
 export const attemptWindowMs = 5 * 60_000
 
-export interface Attempts {
-  /** Checks a guess, which counts unless it is correct. Throws `too_many_attempts` before the check. */
-  guess(guessed: GuessTarget, isRight: () => Promise<boolean>): Promise<boolean>
-}
-
-export function createAttempts(stored: StoredAttempts, now: () => number = Date.now): Attempts {
+export function createAttempts(stored: StoredAttempts, now: () => number = Date.now) {
   /** Attempts that are not checked yet. Some of them are already on disk. */
   const pending = new Set<AttemptRow>()
   // A clock that was set back far must not block sign-ins for that long.
@@ -28,7 +23,8 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
   }
 
   return {
-    async guess(guessed, isRight) {
+    /** Checks a guess, which counts unless it is correct. Throws `too_many_attempts` before the check. */
+    async guess(guessed: GuessTarget, isRight: () => Promise<boolean>): Promise<boolean> {
       check(guessed)
       const attempt = stored.create(guessed, now())
       pending.add(attempt)
@@ -43,6 +39,8 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
     },
   }
 }
+
+export type Attempts = ReturnType<typeof createAttempts>
 
 function oldest(attempts: readonly AttemptRow[]): number {
   return Math.min(...attempts.map(({ atMs }) => atMs))

@@ -1,6 +1,5 @@
 // The caller that the credential of a request belongs to. Synchronous: a hash and a read from the store, so a
 // GET does not wait. Nothing is cached in memory, so a revoked credential is invalid immediately.
-
 import type { SessionRow, TokenRole } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
 import { hashOf } from './secrets.ts'
@@ -18,15 +17,6 @@ export interface Caller {
 /** The identity of the caller, without its rights. */
 export type CallerId = Pick<Caller, 'id' | 'kind'>
 
-export interface Callers {
-  /** Null for an unknown, revoked or expired token. */
-  byToken(secret: string): Caller | null
-  /** Null for an unknown or ended session. */
-  bySession(secret: string): Caller | null
-  /** Whether an earlier caller is still authorized. */
-  isValid(caller: CallerId): boolean
-}
-
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000
 const useRecordIntervalMs = 60_000
 /** The caller with the server token, which is a file instead of a row. */
@@ -35,7 +25,7 @@ export const serverCaller: Caller = { kind: 'token', id: 'server', role: 'admin'
 export function createCallers(
   storage: Pick<Storage, 'serverToken' | 'sessions' | 'tokens'>,
   now: () => number = Date.now,
-): Callers {
+) {
   const { sessions, tokens } = storage
   const serverHash = hashOf(storage.serverToken)
   const noting = new Set<string>()
@@ -48,6 +38,7 @@ export function createCallers(
     noted.catch(() => undefined).finally(() => noting.delete(id))
   }
 
+  /** Null for an unknown, revoked or expired token. */
   function byToken(secret: string): Caller | null {
     if (secret === '') return null
     const hash = hashOf(secret)
@@ -59,6 +50,7 @@ export function createCallers(
     return { kind: 'token', id, role, services }
   }
 
+  /** Null for an unknown or ended session. */
   function bySession(secret: string): Caller | null {
     const session = sessions.bySecret(secret)
     if (!session || now() >= sessionEndMs(session)) return null
@@ -66,6 +58,7 @@ export function createCallers(
     return { kind: 'session', id: session.id, role: 'admin', services: null }
   }
 
+  /** Whether an earlier caller is still authorized. */
   function isValid({ kind, id }: CallerId): boolean {
     if (id === serverCaller.id) return true
     if (kind === 'session') {
@@ -78,6 +71,8 @@ export function createCallers(
 
   return { byToken, bySession, isValid }
 }
+
+export type Callers = ReturnType<typeof createCallers>
 
 /** When a session expires unless it is used before, in ms since 1970. */
 export function sessionEndMs({ last_used_at }: Pick<SessionRow, 'last_used_at'>): number {

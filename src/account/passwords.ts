@@ -2,12 +2,6 @@
 // check without an account also computes one hash; otherwise its time would reveal which e-mail exists.
 import pLimit from 'p-limit'
 
-export interface Passwords {
-  hash(password: string): Promise<string>
-  /** `known` is the stored hash; null never matches. Computes one hash in either case. */
-  matches(known: string | null, password: string): Promise<boolean>
-}
-
 /** 64 MiB, three passes, four lanes: argon2's defaults, written down so that no update weakens them. */
 export const argon2Options = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
 const maxConcurrentHashes = 2
@@ -33,13 +27,16 @@ const argon2: Hasher = {
   },
 }
 
-export function createPasswords(hasher: Hasher = argon2): Passwords {
+export function createPasswords(hasher: Hasher = argon2) {
   const limit = pLimit(maxConcurrentHashes)
   return {
-    hash: (password) => limit(() => hasher.hash(password, argon2Options)),
-    async matches(known, password) {
+    hash: (password: string) => limit(() => hasher.hash(password, argon2Options)),
+    /** `known` is the stored hash; null never matches. Computes one hash in either case. */
+    async matches(known: string | null, password: string): Promise<boolean> {
       const isRight = await limit(() => hasher.verify(known ?? dummyHash, password))
       return isRight && known !== null
     },
   }
 }
+
+export type Passwords = ReturnType<typeof createPasswords>

@@ -2,17 +2,11 @@
 import type { Storage } from '../../storage/index.ts'
 import { Administrator } from './administrator.ts'
 import { createAttempts } from './attempts.ts'
-import { type Callers, createCallers, isExpired, sessionEndMs } from './callers.ts'
+import { createCallers, isExpired, sessionEndMs } from './callers.ts'
 import { createPasswords } from './passwords.ts'
-import { createTerminalLogins, type TerminalLogins } from './terminal-logins.ts'
+import { createTerminalLogins } from './terminal-logins.ts'
 
-export interface AccountPorts {
-  administrator: Administrator
-  callers: Callers
-  terminalLogins: TerminalLogins
-}
-
-export function openAccountPorts(storage: Storage, passwords = createPasswords()): AccountPorts {
+export function openAccountPorts(storage: Storage, passwords = createPasswords()) {
   const attempts = createAttempts(storage.attempts)
   return {
     administrator: new Administrator({ storage, attempts, passwords }),
@@ -20,6 +14,8 @@ export function openAccountPorts(storage: Storage, passwords = createPasswords()
     terminalLogins: createTerminalLogins(),
   }
 }
+
+export type AccountPorts = ReturnType<typeof openAccountPorts>
 
 /** The setup code; null if an account exists. Then a leftover code is removed. */
 export function setupCodeFor({ account, setupCode }: Pick<Storage, 'account' | 'setupCode'>): string | null {

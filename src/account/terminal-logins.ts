@@ -3,48 +3,35 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { RetryLater } from '../errors.ts'
 import { hashOf, matchesHash } from './secrets.ts'
 
-export interface TerminalLogins {
-  /** Identifies this run of the daemon: logins of earlier runs are expired. */
-  readonly bootId: string
-  /** Tokens of approved logins, by the login's id, until they are collected. */
-  readonly uncollected: Map<string, string>
-  readonly startCode: StartCode
-  readonly rates: LoginRates
-  /** Throws `slow_down` if the terminal polls too often. */
-  recordPoll(id: string): void
-}
-
-/** A login is open for ten minutes: at most 80 requests without a start code and 15 with one are open. */
-interface LoginRates {
-  /** Of all clients together, under the key `all`. */
-  all: Rate
-  network: Rate
-  /** With the start code, under the key `all`. */
-  withCode: Rate
-  /** Wrong start codes, by client. */
-  wrongCode: Rate
-}
-
 const minuteMs = 60_000
 
-export function createTerminalLogins(now: () => number = () => performance.now()): TerminalLogins {
+export function createTerminalLogins(now: () => number = () => performance.now()) {
   const polls = createRate({ atOnce: 1, intervalMs: 1000 }, now)
   return {
+    /** Identifies this run of the daemon: logins of earlier runs are expired. */
     bootId: randomBytes(8).toString('hex'),
-    uncollected: new Map(),
+    /** Tokens of approved logins, by the login's id, until they are collected. */
+    uncollected: new Map<string, string>(),
     startCode: createStartCode(now),
+    /** A login is open for ten minutes: at most 80 requests without a start code and 15 with one are open. */
     rates: {
+      /** Of all clients together, under the key `all`. */
       all: createRate({ atOnce: 20, intervalMs: minuteMs / 6 }, now),
       network: createRate({ atOnce: 10, intervalMs: minuteMs }, now),
+      /** With the start code, under the key `all`. */
       withCode: createRate({ atOnce: 5, intervalMs: minuteMs }, now),
+      /** Wrong start codes, by client. */
       wrongCode: createRate({ atOnce: 10, intervalMs: minuteMs / 2 }, now),
     },
-    recordPoll(id) {
+    /** Throws `slow_down` if the terminal polls too often. */
+    recordPoll(id: string): void {
       if (polls.waitMs(id) > 0) throw new RetryLater('slow_down', 'this terminal polls too often', 2)
       polls.take(id)
     },
   }
 }
+
+export type TerminalLogins = ReturnType<typeof createTerminalLogins>
 
 /** At most one of each group of similar characters: 0 O Q D, 1 I L, 2 Z, 5 S, 8 B, G 6, U V. */
 const letters = 'ACEFHJKMNPRTWXY34679'
@@ -59,14 +46,8 @@ const startCodeGroups = 3
 /** How long a start code is shown. It is accepted for as long again. */
 const startCodeLifetimeMs = 10 * 60_000
 
-interface StartCode {
-  current(): string
-  /** In constant time; case and dashes do not matter. */
-  matches(typed: string): boolean
-}
-
 /** Lets a terminal request a login while strangers use up the rate. Grants nothing else; new at a restart. */
-export function createStartCode(now: () => number = () => performance.now()): StartCode {
+export function createStartCode(now: () => number = () => performance.now()) {
   let latest = { period: Number.NaN, code: '', former: '' }
 
   function renewed() {
@@ -80,7 +61,8 @@ export function createStartCode(now: () => number = () => performance.now()): St
 
   return {
     current: () => renewed().code,
-    matches(typed) {
+    /** In constant time; case and dashes do not matter. */
+    matches(typed: string): boolean {
       const { code, former } = renewed()
       return [code, former].some((one) => matchesHash(plain(typed), hashOf(plain(one))))
     },
@@ -91,27 +73,22 @@ function plain(code: string): string {
   return code.toUpperCase().replace(/[^A-Z0-9]/g, '')
 }
 
-/** A rate for each key: several at once, then one per interval. */
-export interface Rate {
-  /** The time until the next one is allowed; 0 if it is allowed now. */
-  waitMs(key: string): number
-  take(key: string): void
-}
-
 /** The keys come from strangers, so only the ones used last are remembered. */
 const maxKeys = 10_000
 
+/** A rate for each key: several at once, then one per interval. */
 export function createRate(
   { atOnce, intervalMs }: { atOnce: number; intervalMs: number },
   now: () => number = () => performance.now(),
-): Rate {
+) {
   /** When all of a key are available again. */
   const fullAt = new Map<string, number>()
   const timeUntilFullMs = (key: string) => Math.max(0, (fullAt.get(key) ?? 0) - now())
 
   return {
-    waitMs: (key) => Math.max(0, timeUntilFullMs(key) - (atOnce - 1) * intervalMs),
-    take(key) {
+    /** The time until the next one is allowed; 0 if it is allowed now. */
+    waitMs: (key: string) => Math.max(0, timeUntilFullMs(key) - (atOnce - 1) * intervalMs),
+    take(key: string): void {
       const at = now() + timeUntilFullMs(key) + intervalMs
       fullAt.delete(key)
       fullAt.set(key, at)
@@ -120,3 +97,5 @@ export function createRate(
     },
   }
 }
+
+export type Rate = ReturnType<typeof createRate>

@@ -1,5 +1,4 @@
 // The service in responses, and the ways to name one in a request. Its settings are in service-settings.ts.
-
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { reservedBuildArgs } from '../domain/reserved-build-args.ts'

@@ -1,6 +1,5 @@
 // The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
 // A bad value stops the start with a message that names the option; nothing falls back silently.
-
 import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,4 @@
 // The options of `berthd`, in the order of its help: the purpose, the default and the accepted values.
-
 import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
 // What terminal logins keep in memory: which life of the daemon it is, and who polled last when.
-
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,6 +1,5 @@
 // The OpenAPI 3.1 document, generated from the route table, so it always matches what is served. A schema
 // with an `id` becomes a component; a schema without one is written inline.
-
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { kindOf, ProblemDetails } from '../../api/parts/problem-codes.ts'
@@ -202,7 +201,7 @@ function exampleOf({ $ref }: Json): Json | undefined {
   return examples[String($ref).replace('#/components/schemas/', '')]
 }
 
-export type Json = Record<string, unknown>
+type Json = Record<string, unknown>
 
 /** The schemas that operations refer to; filled while operations are built. */
 interface Components {

@@ -1,6 +1,5 @@
 // `/account`: the signed-in user, sessions and tokens. Each form has a hidden field `act`. A new token is
 // shown once, in the response to its form.
-
 import {
   ChangePassword,
   type CreatedToken,

@@ -4,36 +4,19 @@ import { Html } from './html.ts'
 
 export const style = `:root {
   color-scheme: light dark;
-  --ground: #f4f3ef;
-  --sheet: #ffffff;
-  --sunk: #f4f3ef;
-  --text: #1b2526;
-  --quiet: #5a6869;
-  --line: #dcdbd4;
-  --edge: #8a9596;
-  --accent: #0f6b73;
-  --accent-strong: #0a545b;
-  --on-accent: #ffffff;
-  --bad: #a5281b;
-  --bad-ground: #fbeeec;
-  --good-ground: #e9f4f2;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #101718;
-    --sheet: #182122;
-    --sunk: #101718;
-    --text: #e5ecec;
-    --quiet: #9aa9aa;
-    --line: #2b3839;
-    --edge: #64767a;
-    --accent: #6cc6cb;
-    --accent-strong: #8fd8dc;
-    --on-accent: #06282b;
-    --bad: #f4a196;
-    --bad-ground: #331d1b;
-    --good-ground: #12302f;
-  }
+  --ground: light-dark(#f4f3ef, #101718);
+  --sheet: light-dark(#ffffff, #182122);
+  --sunk: light-dark(#f4f3ef, #101718);
+  --text: light-dark(#1b2526, #e5ecec);
+  --quiet: light-dark(#5a6869, #9aa9aa);
+  --line: light-dark(#dcdbd4, #2b3839);
+  --edge: light-dark(#8a9596, #64767a);
+  --accent: light-dark(#0f6b73, #6cc6cb);
+  --accent-strong: light-dark(#0a545b, #8fd8dc);
+  --on-accent: light-dark(#ffffff, #06282b);
+  --bad: light-dark(#a5281b, #f4a196);
+  --bad-ground: light-dark(#fbeeec, #331d1b);
+  --good-ground: light-dark(#e9f4f2, #12302f);
 }
 * { box-sizing: border-box; margin: 0; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }

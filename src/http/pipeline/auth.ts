@@ -5,7 +5,7 @@ import { hasRole, reachesService } from '../../account/rights.ts'
 import { Failure, invalidRequest } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
-import { sessionSecretsOf } from './cookies.ts'
+import { cookiesOf } from './cookies.ts'
 import { assertNotForeignRead, assertSameOrigin, hostOf, isFromBrowser, originOf } from './origin.ts'
 import type { Route } from './route.ts'
 
@@ -99,7 +99,7 @@ export function callerOf(context: HttpContext, request: CredentialSource): Calle
 
 /** Prevents other sites from signing a browser in or out. Throws `cross_site_request`. */
 export function assertSignInOrigin(context: HttpContext, request: Request): void {
-  const isSignedIn = sessionSecretsOf(request, originOf(context, request)).length > 0
+  const isSignedIn = cookiesOf('session', request, originOf(context, request)).length > 0
   if (isFromBrowser(request) || isSignedIn) assertSameOrigin(context, request)
 }
 
@@ -122,13 +122,13 @@ function credentialOf(
   const token = bearerOf(request) ?? (isWrite(request) ? null : query.get('access_token'))
   if (token !== null) return { caller: callers.byToken(token) }
   if (!request.headers.has('cookie')) return null
-  const secrets = sessionSecretsOf(request, originOf(context, request))
+  const secrets = cookiesOf('session', request, originOf(context, request))
   return secrets.length === 0 ? null : { caller: firstValidSession(context, secrets) }
 }
 
 /** The session of the request's cookies; null for a token. */
 export function sessionOf(context: HttpContext, request: CredentialSource): Caller | null {
-  return firstValidSession(context, sessionSecretsOf(request, originOf(context, request)))
+  return firstValidSession(context, cookiesOf('session', request, originOf(context, request)))
 }
 
 function firstValidSession({ callers }: HttpContext, secrets: readonly string[]): Caller | null {

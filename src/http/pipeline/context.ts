@@ -1,5 +1,4 @@
 // Everything that the HTTP layer gets from the daemon. Handlers never change Docker: `observe` only reads.
-
 import type { Storage } from '../../../storage/index.ts'
 import type { Administrator } from '../../account/administrator.ts'
 import type { Callers } from '../../account/callers.ts'

@@ -5,7 +5,6 @@ import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import { failurePage } from '../pages/layout.ts'
 import { toJson } from '../records/requester.ts'
-import type { EventStream } from '../server/event-stream.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
 import { toProblem } from './problem.ts'
@@ -20,7 +19,7 @@ import {
   WebSocketUpgrade,
   WithHeaders,
 } from './route.ts'
-import type { StreamGuard } from './stream-guard.ts'
+import type { LongLived, StreamGuard } from './stream-guard.ts'
 
 export interface PendingRequest {
   request: Request
@@ -91,8 +90,6 @@ function sendJson(
   if (status === 204) response.send(204, headers.empty(requestId, [...allowHeader(pending), ...more]))
   else response.send(status, headers.json(requestId, more), toJson(caller, body))
 }
-
-type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
 function openLongLived<Opened extends LongLived>(
   parts: ResponderParts,

@@ -1,6 +1,5 @@
 // Server-sent events: logs and the change feed. Each follower has a cursor. While its socket is blocked,
 // nothing is written; then it continues at the cursor.
-
 import type { Batch, LogLine, Logs } from '../../../storage/log/logs.ts'
 import type { Change, ChangeFeed } from '../../../storage/store/changes.ts'
 import type { EventStream } from '../server/event-stream.ts'

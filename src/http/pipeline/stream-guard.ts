@@ -3,22 +3,12 @@
 import type { CallerId } from '../../account/callers.ts'
 import type { EventStream } from '../server/event-stream.ts'
 
-type LongLived = Pick<EventStream, 'end' | 'onClose'>
+export type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
-export interface StreamGuard {
-  /** Ends the stream when the caller's credential is no longer valid, possibly immediately. */
-  admit(caller: CallerId, stream: LongLived): void
-  /**
-   * Checks now. A check also runs every two seconds, for credentials that expire or are revoked by
-   * another process.
-   */
-  check(): void
-  stop(): void
-}
-
+/** For credentials that expire or are revoked by another process. */
 const checkEveryMs = 2000
 
-export function createStreamGuard(isValid: (caller: CallerId) => boolean): StreamGuard {
+export function createStreamGuard(isValid: (caller: CallerId) => boolean) {
   const open = new Map<string, { caller: CallerId; streams: Set<LongLived> }>()
 
   function check(): void {
@@ -29,7 +19,8 @@ export function createStreamGuard(isValid: (caller: CallerId) => boolean): Strea
 
   const timer = setInterval(check, checkEveryMs).unref()
   return {
-    admit(caller, stream) {
+    /** Ends the stream when the caller's credential is no longer valid, possibly immediately. */
+    admit(caller: CallerId, stream: LongLived): void {
       if (!isValid(caller)) {
         stream.end()
         return
@@ -46,3 +37,5 @@ export function createStreamGuard(isValid: (caller: CallerId) => boolean): Strea
     stop: () => clearInterval(timer),
   }
 }
+
+export type StreamGuard = ReturnType<typeof createStreamGuard>

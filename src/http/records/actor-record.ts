@@ -1,5 +1,4 @@
 // Actors in responses, with the effects of retrying or discarding a parked one.
-
 import type { ActiveActor, ParkedActor } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { Actor } from '../../api/actor.ts'

@@ -1,6 +1,5 @@
 // A change in the feed, with the kinds, ids and states of the API. Derived states are read when the change is
 // sent, so they may be newer than the change, but not older.
-
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Change } from '../../../storage/store/changes.ts'

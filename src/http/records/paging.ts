@@ -1,5 +1,4 @@
 // Pagination: the response is an array with one page, and the `Link` header refers to the next page.
-
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
 import { reachesService } from '../../account/rights.ts'
 import { notFound } from '../../errors.ts'

@@ -1,5 +1,4 @@
 // Finds the records of actors, and waits for their commits, so that a response can contain the outcome.
-
 import type { z } from 'zod'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'

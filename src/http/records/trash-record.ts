@@ -1,5 +1,4 @@
 // The content of the trash, from committed records: deleted datastores and disks.
-
 import type { TrashPlan } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { DiskRemovalRecord } from '../../../machines/disk-removal.ts'

@@ -21,13 +21,7 @@ import {
 import { invalidField, notFound } from '../../errors.ts'
 import { callerOf } from '../pipeline/auth.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import {
-  clearedCookie,
-  deviceCookie,
-  devicesOf,
-  sessionCookie,
-  sessionSecretsOf,
-} from '../pipeline/cookies.ts'
+import { cookiesOf, setCookie } from '../pipeline/cookies.ts'
 import { isLocalRequest, originOf } from '../pipeline/origin.ts'
 import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
@@ -109,12 +103,13 @@ async function login(call: Call<unknown, unknown, Login>): Promise<WithHeaders<A
 export async function logout(call: RequestCall & Pick<Call, 'streams'>): Promise<WithHeaders<undefined>> {
   const origin = originOf(call.context, call.request)
   const { sessions } = call.context.storage
-  for (const secret of sessionSecretsOf(call.request, origin)) {
+  for (const secret of cookiesOf('session', call.request, origin)) {
     const session = sessions.bySecret(secret)
     if (session) await sessions.remove(session.id)
   }
   call.streams.check()
-  return new WithHeaders(undefined, [clearedCookie(origin)])
+  // The browser is still a known device at its next sign-in.
+  return new WithHeaders(undefined, [setCookie('session', origin, null)])
 }
 
 export async function changePassword(
@@ -124,7 +119,7 @@ export async function changePassword(
   const change = { current, next, revokeTokens }
   const device = await call.context.administrator.changePassword(call.caller!.id, change)
   call.streams.check()
-  return new WithHeaders(undefined, [deviceCookie(originOf(call.context, call.request), device)])
+  return new WithHeaders(undefined, [setCookie('device', originOf(call.context, call.request), device)])
 }
 
 function signedInResponse(call: RequestCall, made: SignedIn): WithHeaders<AuthStatus> {
@@ -178,7 +173,7 @@ export async function deleteSession(
   if (!(await context.storage.sessions.remove(params.id))) throw notFound('there is no such session')
   streams.check()
   const isOwn = params.id === caller!.id
-  return new WithHeaders(undefined, isOwn ? [clearedCookie(originOf(context, request))] : [])
+  return new WithHeaders(undefined, isOwn ? [setCookie('session', originOf(context, request), null)] : [])
 }
 
 export async function deleteOtherSessions({
@@ -261,12 +256,12 @@ export function toGrant(storage: Storage, requested: Omit<CreateToken, 'name'>):
 }
 
 export function signIn({ context, request }: RequestCall, login: Login): Promise<SignedIn> {
-  const devices = devicesOf(request, originOf(context, request))
+  const devices = cookiesOf('device', request, originOf(context, request))
   const source: SignInSource = { devices, isLocal: isLocalRequest(context, request) }
   return context.administrator.signIn(login, request.headers.get('user-agent'), source)
 }
 
 export function cookiesFor({ context, request }: RequestCall, { secret, device }: SignedIn): HeaderList {
   const origin = originOf(context, request)
-  return [sessionCookie(origin, secret), deviceCookie(origin, device)]
+  return [setCookie('session', origin, secret), setCookie('device', origin, device)]
 }

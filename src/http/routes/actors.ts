@@ -1,5 +1,4 @@
 // Actors, for administrators: lists unfinished ones, and retries or discards parked ones.
-
 import { z } from 'zod'
 import type { ParkedActor } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'

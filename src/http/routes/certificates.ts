@@ -1,5 +1,4 @@
 // Certificates of public hosts. They are ordered automatically; the API lists and retries them.
-
 import { z } from 'zod'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'

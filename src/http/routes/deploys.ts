@@ -21,11 +21,11 @@ import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import {
   assertNotSuspended,
+  deployRequest,
+  noSource,
   queueDeploy,
   rebuildCommand,
-  rollbackDeployRequest,
-  sourceDeployRequest,
-  uploadDeployRequest,
+  sourceOf,
 } from '../rules/deploy-request.ts'
 import { storeUpload } from '../rules/upload.ts'
 import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
@@ -108,23 +108,24 @@ function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
   const row = findService(context.storage, params.id)
   assertNotDeleting(row)
   assertNotSuspended(row)
-  const commit = body.commit === undefined ? undefined : context.parse.commit(body.commit)
-  const deployRequest = sourceDeployRequest(context, row, {
-    trigger: 'manual',
-    by: requesterOf(call),
-    commit,
-    clearCache: body.clear_cache,
-  })
-  if (!deployRequest) {
+  const commit = body.commit === undefined ? null : context.parse.commit(body.commit)
+  const source = sourceOf(row, commit)
+  if (!source) {
     throw conflict(
       `${row.name} has nothing to deploy`,
       `berth up ${row.name} uploads a folder; berth update gives it a repository or an image`,
     )
   }
-  if (commit !== undefined && deployRequest.source.kind !== 'git') {
+  if (commit !== null && source.kind !== 'git') {
     throw invalidField('commit', `${row.name} is not built from a repository`)
   }
-  return queueDeploy(context, deployRequest, { eventId })
+  const asked = {
+    trigger: 'manual',
+    source,
+    by: requesterOf(call),
+    clearCache: body.clear_cache ?? false,
+  } as const
+  return queueDeploy(context, deployRequest(context, row, asked), { eventId })
 }
 
 export async function rollbackService(call: CallById<unknown, Rollback>): Promise<Deploy> {
@@ -135,7 +136,9 @@ export async function rollbackService(call: CallById<unknown, Rollback>): Promis
   const target = findDeploy(context.storage, body.deploy_id)
   const obstacle = await findObstacle(context, row, target)
   if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint)
-  return queueDeploy(context, rollbackDeployRequest(context, row, target, requesterOf(call)), { eventId })
+  const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
+  const request = deployRequest(context, row, { trigger: 'rollback', source, by: requesterOf(call) })
+  return queueDeploy(context, request, { eventId })
 }
 
 /** Why the deploy cannot run again. Null if it can, or if the engine does not respond. */
@@ -199,12 +202,16 @@ async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy
     checkHead: assertGzip,
     start(id) {
       const row = findService(storage, serviceId)
-      const upload = { id, clearCache: query.clear_cache, by: requesterOf(call) }
+      const source = { ...noSource, kind: 'archive' as const }
+      const upload = { id, source, clearCache: query.clear_cache, by: requesterOf(call) }
       const also = (commit: Commit) => {
         assertAcceptsUpload(findService(storage, serviceId))
         storage.services.setArchive(commit, serviceId, id)
       }
-      return queueDeploy(context, uploadDeployRequest(context, row, upload), { eventId, also })
+      return queueDeploy(context, deployRequest(context, row, { ...upload, trigger: 'upload' }), {
+        eventId,
+        also,
+      })
     },
   })
 }

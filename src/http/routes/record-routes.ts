@@ -1,5 +1,4 @@
 // The routes that several kinds of records have: the history, the log, and why one failed.
-
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
 import { HistoryEntry } from '../../api/deploy.ts'

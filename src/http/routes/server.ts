@@ -1,5 +1,4 @@
 // The server itself: health, information, metrics, the OpenAPI document, and the change feed.
-
 import type { Change } from '../../../storage/store/changes.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'

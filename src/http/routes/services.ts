@@ -28,7 +28,7 @@ import { requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService, stateOf, toService } from '../records/service-record.ts'
 import { awaitRecord } from '../records/stored-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
-import { previewDeploy, queueDeploy, queueRestart, sourceDeployRequest } from '../rules/deploy-request.ts'
+import { deployRequest, previewDeploy, queueDeploy, queueRestart, sourceOf } from '../rules/deploy-request.ts'
 import { assertEnvSize, assertNotReferenced } from '../rules/env.ts'
 import { assertHostsFree, changedRow, changeService, checkRow, newRow } from '../rules/service-rules.ts'
 import { rollbackService } from './deploys.ts'
@@ -151,9 +151,9 @@ async function createService(call: Call<unknown, unknown, CreateService>): Promi
   checkRow(row)
   const vars = body.env ?? []
   assertEnvSize(vars)
-  const first = body.deploy
-    ? sourceDeployRequest(context, row, { trigger: 'create', by: requesterOf(call) })
-    : null
+  const origin = body.deploy ? sourceOf(row) : null
+  const first =
+    origin && deployRequest(context, row, { trigger: 'create', source: origin, by: requesterOf(call) })
   const answer = toService(context, row, first && previewDeploy(context, first))
   const also = () => {
     assertHostsFree(context, row, null)

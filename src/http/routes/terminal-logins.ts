@@ -1,6 +1,5 @@
 // Terminal logins: a terminal creates a request, the administrator approves it on a page, the terminal polls.
 // For the terminal, an expired request looks the same as an unknown one.
-
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hashOf, matchesHash, newSecret } from '../../account/secrets.ts'

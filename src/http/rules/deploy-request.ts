@@ -21,68 +21,30 @@ export interface DeployRequest {
   by: By
 }
 
-const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
+export const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 
 /**
- * A deploy of the service's source: its image, its repository (the head of the branch, or the commit), or the
- * last uploaded archive. Null if it has no source.
+ * The source of the service: its image, its repository (the head of the branch, or the commit), or the last
+ * uploaded archive. Null if it has none.
  */
-export function sourceDeployRequest(
-  context: HttpContext,
-  row: ServiceRow,
-  { trigger, by, commit, clearCache = false }: SourceOptions,
-): DeployRequest | null {
-  const source = sourceOf(row, commit ?? null)
-  return source && buildRequest(context, row, { trigger, by, source, clearCache })
-}
-
-interface SourceOptions {
-  trigger: 'create' | 'manual'
-  by: By
-  commit?: string | undefined
-  clearCache?: boolean | undefined
-}
-
-function sourceOf(row: ServiceRow, commit: string | null): DeployRequest['source'] | null {
+export function sourceOf(row: ServiceRow, commit: string | null = null): DeployRequest['source'] | null {
   const { repo_url, branch, image, archive_deploy_id } = row
   if (image) return { ...noSource, kind: 'image', image }
   if (repo_url) return { ...noSource, kind: 'git', repo_url, branch, commit }
   return archive_deploy_id ? { ...noSource, kind: 'archive', deploy_id: archive_deploy_id } : null
 }
 
-export function uploadDeployRequest(
-  context: HttpContext,
-  row: ServiceRow,
-  { id, ...asked }: { id: string; clearCache: boolean; by: By },
-): DeployRequest {
-  const source = { ...noSource, kind: 'archive' as const }
-  return { ...buildRequest(context, row, { ...asked, trigger: 'upload', source }), id }
-}
+type Asked = Pick<DeployRequest, 'trigger' | 'source' | 'by'> &
+  Partial<Pick<DeployRequest, 'id' | 'clearCache'>>
 
-/** A restart names no deploy: it uses the version that is live when it leaves the queue. */
-function restartDeployRequest(context: HttpContext, row: ServiceRow, by: By): DeployRequest {
-  const source = { ...noSource, kind: 'reuse' as const }
-  return buildRequest(context, row, { trigger: 'restart', by, source, clearCache: false })
-}
-
-export function rollbackDeployRequest(
-  context: HttpContext,
+export function deployRequest(
+  { config, storage }: HttpContext,
   row: ServiceRow,
-  target: Deploy,
-  by: By,
+  asked: Asked,
 ): DeployRequest {
-  const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
-  return buildRequest(context, row, { trigger: 'rollback', by, source, clearCache: false })
-}
-
-function buildRequest(
-  context: HttpContext,
-  row: ServiceRow,
-  options: Pick<DeployRequest, 'trigger' | 'source' | 'clearCache' | 'by'>,
-): DeployRequest {
-  const limits = context.config.deployLimits
-  const id = context.storage.ids.newId('dep')
-  return { id, serviceId: row.id, ...options, limits, at: new Date().toISOString() }
+  const id = storage.ids.newId('dep')
+  const { deployLimits: limits } = config
+  return { id, serviceId: row.id, clearCache: false, ...asked, limits, at: new Date().toISOString() }
 }
 
 export function previewDeploy({ actors, storage }: HttpContext, { by, ...input }: DeployRequest): Deploy {
@@ -115,9 +77,10 @@ export async function queueRestart(
     if (eventId) await context.storage.events.record(eventId, new Date().toISOString(), waiting)
     return waiting
   }
-  return queueDeploy(context, restartDeployRequest(context, row, requesterOf({ context, caller })), {
-    eventId,
-  })
+  // It names no deploy: it uses the version that is live when it leaves the queue.
+  const source = { ...noSource, kind: 'reuse' as const }
+  const by = requesterOf({ context, caller })
+  return queueDeploy(context, deployRequest(context, row, { trigger: 'restart', source, by }), { eventId })
 }
 
 /** The newest deploy, if it is queued and will still read the current settings. */

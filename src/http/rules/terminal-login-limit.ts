@@ -1,6 +1,5 @@
 // Limits how many terminal logins are requested, because anyone can request one. Who has used up a rate is
 // rejected, and no request ends another one. The start code of the account page has a rate of its own.
-
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Rate } from '../../account/terminal-logins.ts'
 import { Failure, RetryLater } from '../../errors.ts'

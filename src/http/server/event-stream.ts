@@ -8,25 +8,11 @@ interface Socket {
   onWritable(listener: () => boolean): unknown
 }
 
-export interface EventStream {
-  /** False while the socket is blocked, and after the end. Do not write then. */
-  isWritable(): boolean
-  isOpen(): boolean
-  write(frame: string | Uint8Array): void
-  /** Called when a blocked socket drains, and at the end. Replaces the previous listener. */
-  onWritable(listener: () => void): void
-  /** Called once, whichever side ends the stream. */
-  onClose(listener: () => void): void
-  end(): void
-  /** The client has disconnected. uWS forbids any further use of the socket. */
-  abort(): void
-}
-
 const commentEveryMs = 15_000
 const comment = ':\n\n'
 
 /** The head must have been written. `onGone` is called when the stream has ended. */
-export function createEventStream(socket: Socket, onGone: () => void): EventStream {
+export function createEventStream(socket: Socket, onGone: () => void) {
   let isOpen = true
   let isBlocked = false
   let onWritable = () => {}
@@ -58,13 +44,15 @@ export function createEventStream(socket: Socket, onGone: () => void): EventStre
   })
 
   return {
+    /** False while the socket is blocked, and after the end. Do not write then. */
     isWritable: () => isOpen && !isBlocked,
-    isOpen: () => isOpen,
     write,
-    onWritable: (listener) => {
+    /** Called when a blocked socket drains, and at the end. Replaces the previous listener. */
+    onWritable: (listener: () => void): void => {
       onWritable = listener
     },
-    onClose(listener) {
+    /** Called once, whichever side ends the stream. */
+    onClose(listener: () => void): void {
       if (isOpen) closeListeners.push(listener)
       else listener()
     },
@@ -73,6 +61,9 @@ export function createEventStream(socket: Socket, onGone: () => void): EventStre
       socket.cork(() => socket.end())
       close()
     },
+    /** The client has disconnected. uWS forbids any further use of the socket. */
     abort: close,
   }
 }
+
+export type EventStream = ReturnType<typeof createEventStream>

@@ -10,17 +10,6 @@ interface Socket {
   close(): unknown
 }
 
-export interface DownloadStream {
-  /** Resolves when the next piece can be written. One call at a time. Throws `client_left`. */
-  write(piece: Uint8Array): Promise<void>
-  /** Called once, when the body is complete or aborted. */
-  onClose(listener: () => void): void
-  /** Closes the connection unless the body is complete. */
-  end(): void
-  /** The client has disconnected. uWS forbids any further use of the socket. */
-  abort(): void
-}
-
 interface PendingWrite {
   piece: Uint8Array
   /** The offset of the chunk in the whole body. */
@@ -30,7 +19,7 @@ interface PendingWrite {
 }
 
 /** The head must have been written. */
-export function createDownloadStream(socket: Socket, totalBytes: number): DownloadStream {
+export function createDownloadStream(socket: Socket, totalBytes: number) {
   let isOpen = true
   let waiting: PendingWrite | null = null
   const closeListeners: (() => void)[] = []
@@ -63,19 +52,25 @@ export function createDownloadStream(socket: Socket, totalBytes: number): Downlo
     return waiting === null
   })
   return {
-    write: (piece) => new Promise((resolve, reject) => write(piece, resolve, reject)),
-    onClose(listener) {
+    /** Resolves when the next piece can be written. One call at a time. Throws `client_left`. */
+    write: (piece: Uint8Array) => new Promise<void>((resolve, reject) => write(piece, resolve, reject)),
+    /** Called once, when the body is complete or aborted. */
+    onClose(listener: () => void): void {
       if (isOpen) closeListeners.push(listener)
       else listener()
     },
-    end() {
+    /** Closes the connection unless the body is complete. */
+    end(): void {
       if (!isOpen) return
       close()
       socket.close()
     },
+    /** The client has disconnected. uWS forbids any further use of the socket. */
     abort: close,
   }
 }
+
+export type DownloadStream = ReturnType<typeof createDownloadStream>
 
 function clientLeft(): Failure {
   return new Failure('client_left', 'the client disconnected before the end of the file')

@@ -15,27 +15,6 @@ interface WebSocketListener {
   drained(): void
 }
 
-export interface WebSocket {
-  isOpen(): boolean
-  /** Bytes that were sent but not yet written to the network. */
-  bufferedBytes(): number
-  /** Does nothing after the end. */
-  send(message: string | Uint8Array): void
-  /** Must be called during the upgrade, before the first message can arrive. */
-  listen(listener: WebSocketListener): void
-  /** Called once, whichever side closes; immediately when it is closed already. */
-  onClose(listener: () => void): void
-  /** The default code is for a revoked credential or a server that stops. */
-  end(code?: number, reason?: string): void
-}
-
-export interface UwsWebSocket extends WebSocket {
-  opened(uwsSocket: UwsSocket): void
-  received(message: ArrayBuffer, isBinary: boolean): void
-  drained(): void
-  closed(): void
-}
-
 const kib = 1024
 
 export const webSocketLimits = {
@@ -49,7 +28,7 @@ export const webSocketLimits = {
 
 export const closeCodes = { done: 1000, goingAway: 1001, refused: 1008 }
 
-export function createWebSocket(onGone: () => void): UwsWebSocket {
+export function createWebSocket(onGone: () => void) {
   let isOpen = true
   let uwsSocket: UwsSocket | null = null
   let listener: WebSocketListener = { text: () => {}, bytes: () => {}, drained: () => {} }
@@ -62,25 +41,29 @@ export function createWebSocket(onGone: () => void): UwsWebSocket {
   }
 
   return {
-    isOpen: () => isOpen,
+    /** Bytes that were sent but not yet written to the network. */
     bufferedBytes: () => (isOpen && uwsSocket ? uwsSocket.getBufferedAmount() : 0),
-    send(message) {
+    /** Does nothing after the end. */
+    send(message: string | Uint8Array): void {
       if (isOpen) uwsSocket?.send(message, typeof message !== 'string')
     },
-    listen: (next) => {
+    /** Must be called during the upgrade, before the first message can arrive. */
+    listen: (next: WebSocketListener): void => {
       listener = next
     },
-    onClose(each) {
+    /** Called once, whichever side closes; immediately when it is closed already. */
+    onClose(each: () => void): void {
       if (isOpen) closeListeners.push(each)
       else each()
     },
-    end(code = closeCodes.goingAway, reason = '') {
+    /** The default code is for a revoked credential or a server that stops. */
+    end(code = closeCodes.goingAway, reason = ''): void {
       if (isOpen) uwsSocket?.end(code, reason)
     },
-    opened: (opened) => {
+    opened: (opened: UwsSocket): void => {
       uwsSocket = opened
     },
-    received(message, isBinary) {
+    received(message: ArrayBuffer, isBinary: boolean): void {
       const bytes = Buffer.from(new Uint8Array(message))
       if (isBinary) listener.bytes(bytes)
       else listener.text(bytes.toString('utf8'))
@@ -89,3 +72,7 @@ export function createWebSocket(onGone: () => void): UwsWebSocket {
     closed,
   }
 }
+
+export type UwsWebSocket = ReturnType<typeof createWebSocket>
+
+export type WebSocket = Omit<UwsWebSocket, 'opened' | 'received' | 'drained' | 'closed'>

@@ -1,6 +1,5 @@
 // Explains an outcome, in the same format for every record that can fail: the failed step with its last log
 // lines, and the phases, from a log and a history.
-
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { LogLine } from '../../../storage/log/logs.ts'

@@ -1,7 +1,6 @@
 // The API on a real port over a real store, with fake actors that only store records. Cleans up
 // after the test.
 // Nothing runs: a test sets the outcome of a deploy with `setDeploy`.
-
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import { argon2id, hash, verify } from 'argon2'
