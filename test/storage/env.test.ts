@@ -1,11 +1,9 @@
 // Env variables: every byte is preserved, and none is readable on disk.
-import { deepEqual, rejects, throws } from 'node:assert/strict'
+import { deepEqual, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type EnvVar, openEnv } from '../../storage/env.ts'
-import { openSealer } from '../../storage/secrets.ts'
+import type { EnvVar } from '../../storage/env.ts'
 import { filesWith } from '../support/storage/canary.ts'
-import { openTestStore } from '../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
@@ -61,33 +59,6 @@ test('a change that throws leaves the variables unchanged', async (t) => {
   await rejects(env.change('svc-1', change), { message: 'refused' })
 
   deepEqual([env.get('svc-1'), env.get('svc-2')], [before, []])
-})
-
-test('values sealed for one service do not open for another, and are gone once removed', async (t) => {
-  const directory = temporaryDirectory(t)
-  const store = openTestStore(t, directory)
-  const env = openEnv(store, openSealer(directory, { create: true }))
-  const rows = store.table<string>('env')
-  await store.commit(() => env.put('svc-1', [{ key: 'A', value: '1' }]))
-
-  await store.commit(() => rows.put('svc-2', rows.get('svc-1')!))
-  throws(() => env.get('svc-2'), { code: 'secret_damaged' })
-
-  await store.commit(() => env.remove('svc-2'))
-  deepEqual(env.get('svc-2'), [])
-})
-
-test('no file shows a value, in plain, base64 or hex, even a deleted one', async (t) => {
-  const directory = temporaryDirectory(t)
-  const storage = await temporaryStorage(t, directory)
-  const secret = 'canary-4f1d9c27-only-here'
-  for (const text of [secret, `postgresql://user:${secret}@db/shop`, 'something else']) {
-    await storage.env.change('svc-1', () => [{ key: 'PASSWORD', value: text }])
-  }
-  await storage.env.change('svc-2', () => [{ key: 'PASSWORD', value: secret }])
-  await storage.close()
-
-  deepEqual(filesWith(directory, secret), [])
 })
 
 test('the search for a secret finds it in any encoding', async (t) => {

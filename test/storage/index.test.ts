@@ -15,12 +15,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
-import { migrate } from '../../storage/store/migrations.ts'
-import { openStore } from '../../storage/store/store.ts'
 import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
 import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
-import { testMac } from '../support/system/test-mac.ts'
 
 const onPanic = (reason: string) => {
   throw new Error(reason)
@@ -84,16 +81,6 @@ test('the key of another directory is refused', async (t) => {
   copyFileSync(join(other, 'secret_key'), join(directory, 'secret_key'))
 
   await rejects(openStorage(directory, { onPanic }), { code: 'secret_key_wrong' })
-})
-
-test('a directory of a newer version is refused', async (t) => {
-  const directory = temporaryDirectory(t)
-  const store = openStore(directory, { onPanic })
-  const steps = Array<() => void>(100).fill(() => undefined)
-  await migrate(store, testMac, steps)
-  await store.close()
-
-  await rejects(openStorage(directory, { onPanic }), { code: 'store_too_new' })
 })
 
 test('a refused directory is released: none of its files stays open', async (t) => {

@@ -2,7 +2,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Release } from '../../storage/releases.ts'
-import { filesWith } from '../support/storage/canary.ts'
 import { serviceRow } from '../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
@@ -46,17 +45,6 @@ test('frozen settings survive a restart and are deleted with the release', async
 
   deepEqual(releases.ids(), ['dep-1', 'dep-2'])
   deepEqual([releases.get('dep-1'), releases.get('dep-3')], [releaseWith('dep-1'), null])
-})
-
-test('no file in the data directory contains a frozen value', async (t) => {
-  const directory = temporaryDirectory(t)
-  const { releases, close } = await temporaryStorage(t, directory)
-  const secret = 'canary-release-51d0a7'
-  await releases.freeze('dep-1', () => releaseWith(secret))
-  await releases.resolve('dep-1', [{ key: 'A', value: `http://${secret}/` }])
-  await close()
-
-  deepEqual(filesWith(directory, secret), [])
 })
 
 test('a release older than a setting reads it as off; later releases read the frozen value', async (t) => {

@@ -2,7 +2,13 @@ import { deepEqual, equal, notEqual, throws } from 'node:assert/strict'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { openEnv } from '../../storage/env.ts'
+import { openCredentials } from '../../storage/git-connections.ts'
+import { openRegistries } from '../../storage/registries.ts'
 import { openSealer } from '../../storage/secrets.ts'
+import { filesWith } from '../support/storage/canary.ts'
+import { openTestStore, serviceRow } from '../support/storage/store-fixtures.ts'
+import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('a sealed value opens after a restart, byte for byte', (t) => {
@@ -105,6 +111,52 @@ test('the check value distinguishes the right key from another', (t) => {
 
   const message = `${join(directory, 'secret_key')} is not the key this data was sealed with`
   throws(() => other.check(stored), { code: 'secret_key_wrong', message })
+})
+
+test('a sealed row copied to another key of its table does not open there', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = openTestStore(t, directory)
+  const sealer = openSealer(directory, { create: true })
+  const stores = {
+    credentials: openCredentials(store, sealer),
+    env: openEnv(store, sealer),
+    registries: openRegistries(store, sealer),
+  }
+  const ada = { username: 'ada', password: 'secret', origin: 'https://example.com' }
+  await stores.registries.put('one', ada, instant)
+  await store.commit(() => {
+    stores.credentials.put('one', ada)
+    stores.env.put('one', [{ key: 'A', value: '1' }])
+    for (const table of Object.keys(stores)) {
+      const rows = store.table<string>(table)
+      rows.put('two', rows.get('one')!)
+    }
+  })
+
+  for (const opened of Object.values(stores)) throws(() => opened.get('two'), { code: 'secret_damaged' })
+})
+
+test('no file shows a secret of any store, in plain, base64 or hex, even a replaced one', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
+  const { commit, credentials, datastores, env, registries, releases } = storage
+  const secret = 'canary-4f1d9c27-only-here'
+  const { id, name, ...settings } = serviceRow()
+
+  for (const [at, password] of [secret, `postgresql://user:${secret}@db/shop`, 'another'].entries()) {
+    const vars = [{ key: 'PASSWORD', value: password }]
+    await env.change('svc-1', () => vars)
+    await registries.put('ghcr.io', { username: 'ada', password }, instant)
+    await releases.freeze(`dep-${at}`, () => ({ settings, env: vars, resolved: null }))
+    await releases.resolve(`dep-${at}`, vars)
+    await commit(() => {
+      credentials.put('svc-1', { username: 'ada', password, origin: 'https://example.com' })
+      datastores.insert(`dst-${at}`, `db-${at}`, password)
+    })
+  }
+  await storage.close()
+
+  deepEqual(filesWith(directory, secret), [])
 })
 
 function withUmask(t: TestContext, mask: number): void {

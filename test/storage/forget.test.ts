@@ -1,4 +1,5 @@
-// Final actors without a service are deleted after a while, with all their data.
+// Old actors are deleted with all their data: final ones without a service after a while, and those of a
+// service beyond the newest ones.
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
@@ -30,8 +31,9 @@ async function createActor(storage: Storage, { minutes, final, of }: Made): Prom
 
 const cutoff = timeMs + 10 * 60_000
 
-test('final actors of sufficient age are deleted, with record and history', async (t) => {
-  const storage = await temporaryStorage(t)
+test('final actors of sufficient age are deleted, and nothing of them stays on disk', async (t) => {
+  const directory = temporaryDirectory(t)
+  const storage = await temporaryStorage(t, directory)
   const { actors } = storage
   const old = await createActor(storage, { minutes: 1, final: true })
   const young = await createActor(storage, { minutes: 10, final: true })
@@ -41,6 +43,8 @@ test('final actors of sufficient age are deleted, with record and history', asyn
   deepEqual([actors.get(old), actors.record(old), actors.history(old)], [null, null, []])
   deepEqual(actors.ids(kind, ''), [young])
   equal(actors.history(young).length, 1)
+  await storage.close()
+  equal(JSON.stringify(await rawTables(directory)).includes(old), false)
 })
 
 test('unfinished and parked actors stay at any age', async (t) => {
@@ -66,15 +70,49 @@ test('actors of other kinds and of services are not deleted', async (t) => {
   deepEqual([storage.actors.ids('deploy', 'svc-1'), storage.actors.ids('deploy', '')], [[actor], [stray]])
 })
 
-test('deletion leaves nothing on disk', async (t) => {
+async function createRun(storage: Storage, { final = true, service_id = 'svc-1' } = {}): Promise<string> {
+  const id = storage.ids.newId('job')
+  await storage.actors.create(transitionOf({ id, kind: 'job-run', final, service_id }, { status: 'pending' }))
+  return id
+}
+
+test('the newest stay; the others are deleted with record, index and history, and returned', async (t) => {
   const directory = temporaryDirectory(t)
   const storage = await temporaryStorage(t, directory)
-  const old = await createActor(storage, { minutes: 1, final: true })
+  const ids: string[] = []
+  for (let count = 0; count < 5; count++) ids.unshift(await createRun(storage))
 
-  await storage.actors.removeFinal(kind, cutoff)
+  const gone = await storage.actors.removeOlder('job-run', 'svc-1', 2)
+  const again = await storage.actors.removeOlder('job-run', 'svc-1', 2)
+
+  const [newest, second, ...others] = ids
+  deepEqual([gone, again], [others, []])
+  deepEqual(storage.actors.ids('job-run', 'svc-1'), [newest, second])
+  deepEqual(
+    others.map((id) => [storage.actors.get(id), storage.actors.record(id), storage.actors.history(id)]),
+    others.map(() => [null, null, []]),
+  )
   await storage.close()
+  const text = JSON.stringify(await rawTables(directory))
+  deepEqual(
+    others.filter((id) => text.includes(id)),
+    [],
+  )
+})
 
-  const tables = await rawTables(directory)
-  const holding = Object.entries(tables).filter(([, rows]) => JSON.stringify(rows).includes(old))
-  deepEqual(holding, [])
+test('unfinished actors and those of other services stay at any age', async (t) => {
+  const storage = await temporaryStorage(t)
+  const elsewhere = await createRun(storage, { service_id: 'svc-0' })
+  const later = await createRun(storage, { service_id: 'svc-2' })
+  const open = await createRun(storage, { final: false })
+  const over = await createRun(storage)
+  const newest = await createRun(storage)
+
+  deepEqual(await storage.actors.removeOlder('job-run', 'svc-1', 1), [over])
+
+  deepEqual(storage.actors.ids('job-run', 'svc-1'), [newest, open])
+  deepEqual(
+    [...storage.actors.ids('job-run', 'svc-0'), ...storage.actors.ids('job-run', 'svc-2')],
+    [elsewhere, later],
+  )
 })
