@@ -7,10 +7,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { ByteReader } from './byte-reader.ts'
-import { type Entry, readEntries } from './entries.ts'
+import { type Entry, invalid, readEntries } from './entries.ts'
 import { climbsToTop, leadsOut, partsOf, quote, refused } from './entry-path.ts'
 import { removeTree } from './removal.ts'
-import { invalid } from './tar-header.ts'
 import { Tree } from './tree.ts'
 
 export interface UnpackLimits {

@@ -3,9 +3,13 @@
 import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure } from '../errors.ts'
 import { fingerprintOf, renderConfiguration } from './configuration.ts'
-import { ensureDefaultCertificate } from './default-certificate.ts'
 import { DrivenProcess } from './driven-process.ts'
-import { type EdgeFiles, removeOtherCertificates, writeAtomically } from './files.ts'
+import {
+  type EdgeFiles,
+  ensureDefaultCertificate,
+  removeOtherCertificates,
+  writeAtomically,
+} from './files.ts'
 import type { BaseFrame, Frame } from './frame.ts'
 import { pagesText } from './pages.ts'
 import { mapNames, minSlots, type Pool, type Routes, serverName } from './routes.ts'

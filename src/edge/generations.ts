@@ -3,8 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type EdgeFiles, writeAtomically } from './files.ts'
-import { openRuntime, type Runtime } from './runtime.ts'
-import { readWorkers } from './workers.ts'
+import { openRuntime, type Runtime, readWorkers } from './runtime.ts'
 
 /** The frontends for public requests. */
 const frontends = ['http', 'https'] as const

@@ -6,8 +6,7 @@ import { sleep } from '../async/sleep.ts'
 import { Failure, messageOf } from '../errors.ts'
 import type { EdgeFiles } from './files.ts'
 import { environmentOf } from './generations.ts'
-import { openRuntime } from './runtime.ts'
-import { readWorkers } from './workers.ts'
+import { openRuntime, readWorkers } from './runtime.ts'
 
 export interface EdgeProcess {
   /**

@@ -1,8 +1,12 @@
 // HAProxy's runtime socket: one command per connection, with limits, and its response as text. An error is
 // text like any other response, so the caller decides which responses are expected.
+
+import { X509Certificate } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
+import type { EdgeFiles } from './files.ts'
+import { type MapName, mapNames } from './routes.ts'
 
 export interface Runtime {
   /** Throws `edge_unavailable` without a response. */
@@ -88,4 +92,114 @@ async function* linesOf(socket: Socket, signal: AbortSignal): AsyncGenerator<str
 function unavailable(error: unknown): Failure {
   const reason = error instanceof Error ? error.message : String(error)
   return new Failure('edge_unavailable', `HAProxy does not respond: ${reason}`)
+}
+
+// Reads the complete state of HAProxy. After a start of either side nothing else is reliable.
+
+export interface ServerState {
+  address: string
+  port: number
+  weight: number
+  isOpen: boolean
+}
+
+export interface RuntimeState {
+  /** Servers by name, such as `p1/s2`. */
+  servers: Map<string, ServerState>
+  maps: Record<MapName, Map<string, string>>
+  /** Fingerprints of installed certificates, by file name without extension. */
+  certificates: Map<string, string>
+}
+
+export async function readRuntimeState(runtime: Runtime, files: EdgeFiles): Promise<RuntimeState> {
+  const maps = {} as RuntimeState['maps']
+  for (const name of mapNames) maps[name] = parseMap(await runtime.ask(`show map ${files.map(name)}`))
+  return {
+    servers: parseServers(await runtime.ask('show servers state')),
+    maps,
+    certificates: await readCertificates(runtime, files),
+  }
+}
+
+/** The administrative state bits of a server that was disabled by a command. */
+const forcedMaintenance = 0x01
+
+function parseServers(text: string): RuntimeState['servers'] {
+  const servers: RuntimeState['servers'] = new Map()
+  for (const line of text.split('\n')) {
+    const fields = line.split(' ')
+    const [, pool, , name, address, state, admin, weight] = fields
+    const port = fields[18]
+    if (!pool || !/^p\d+$/.test(pool) || !name || !address || !port) continue
+    const isOpen = state !== '0' && (Number(admin) & forcedMaintenance) === 0
+    servers.set(`${pool}/${name}`, { address, port: Number(port), weight: Number(weight), isOpen })
+  }
+  return servers
+}
+
+/** Each line is `0x… key value`. */
+function parseMap(text: string): Map<string, string> {
+  const entries = text.split('\n').map((line) => /^0x[0-9a-f]+ (\S+) (.*)$/.exec(line))
+  return new Map(entries.filter((entry) => entry !== null).map(([, key, value]) => [key!, value!]))
+}
+
+async function readCertificates(runtime: Runtime, files: EdgeFiles): Promise<RuntimeState['certificates']> {
+  const found: RuntimeState['certificates'] = new Map()
+  const list = await runtime.ask(`show ssl crt-list ${files.certificateList}`)
+  for (const line of list.split('\n')) {
+    const [, name] = /\/([^/]+)\.pem(?::\d+)?\s*$/.exec(line) ?? []
+    if (!name || name === 'default') continue
+    const output = await runtime.ask(`show ssl cert ${files.certificate(name)}`)
+    found.set(name, /^SHA1 FingerPrint: ([0-9A-F]+)$/m.exec(output)?.[1] ?? '')
+  }
+  return found
+}
+
+/** In HAProxy's format. Cached, because every comparison needs it. */
+export function fingerprintOfPem(pem: string): string {
+  const known = fingerprints.get(pem)
+  if (known !== undefined) return known
+  const fingerprint = new X509Certificate(pem).fingerprint.replaceAll(':', '')
+  if (fingerprints.size > maxFingerprints) fingerprints.clear()
+  fingerprints.set(pem, fingerprint)
+  return fingerprint
+}
+
+const fingerprints = new Map<string, string>()
+const maxFingerprints = 5000
+
+// The processes of the edge: the master, the serving worker, and older workers that finish open requests.
+// After a reload the runtime socket reaches only the new worker; older ones are reached through the master.
+
+interface Workers {
+  current: number | null
+  /** Workers from before a reload that still have open connections. */
+  old: number[]
+}
+
+export async function readWorkers(master: Runtime): Promise<Workers> {
+  return parseWorkers(await master.ask('show proc'))
+}
+
+function parseWorkers(text: string): Workers {
+  const [now = '', before = ''] = text.split('# old workers')
+  const pids = (part: string) => [...part.matchAll(/^(\d+)\s+worker\s/gm)].map(([, pid]) => Number(pid))
+  return { current: pids(now)[0] ?? null, old: pids(before) }
+}
+
+/** Open requests at each server of a pool, by slot (`s1`), over all workers. */
+export async function countOpen(admin: Runtime, master: Runtime, pool: string): Promise<Map<string, number>> {
+  const question = `show stat ${pool} 4 -1`
+  const { old } = await readWorkers(master)
+  const responses = [await admin.ask(question)]
+  for (const pid of old) responses.push(await master.ask(`@!${pid} ${question}`).catch(() => ''))
+  const open = new Map<string, number>()
+  for (const { name, count } of responses.flatMap(parseOpen)) open.set(name, (open.get(name) ?? 0) + count)
+  return open
+}
+
+/** The second column is the server, the fifth its number of requests. */
+function parseOpen(text: string): { name: string; count: number }[] {
+  const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return rows.map((row) => row.split(',')).map(([, name = '', , , count]) => ({ name, count: Number(count) }))
 }

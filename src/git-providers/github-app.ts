@@ -4,9 +4,8 @@ import { createPrivateKey, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
 import { github } from './github.ts'
-import { ask, type Instance } from './provider.ts'
+import { ask, type Instance, parseResponse, toTimestamp, webUrl } from './provider.ts'
 import { ProviderRejection, type ProviderRequest, type ProviderResponse } from './request.ts'
-import { parseResponse, toTimestamp, webUrl } from './response.ts'
 
 const Conversion = z
   .object({

@@ -6,9 +6,9 @@ import {
   type Instance,
   type RepositoryList,
   readRepositories,
+  toTimestamp,
 } from './provider.ts'
 import type { ProviderResponse } from './request.ts'
-import { toTimestamp } from './response.ts'
 
 const pageSize = 100
 

@@ -1,8 +1,7 @@
 // GitLab, with a personal access token or a token of an OAuth application.
 import { z } from 'zod'
-import { defineProvider, type ProviderRepository } from './provider.ts'
+import { defineProvider, optionalWebUrl, type ProviderRepository, toTimestamp } from './provider.ts'
 import { ProviderRejection } from './request.ts'
-import { optionalWebUrl, toTimestamp } from './response.ts'
 
 const pageSize = 100
 

@@ -3,9 +3,8 @@
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { ProviderName } from './base-url.ts'
-import { ask, type Instance } from './provider.ts'
+import { ask, type Instance, parseResponse } from './provider.ts'
 import type { ProviderRejection } from './request.ts'
-import { parseResponse } from './response.ts'
 
 /** An application that the administrator registered at the provider for this server. */
 export interface OauthApplication {

@@ -3,10 +3,10 @@
 // stateless; what they need comes with each call.
 import pLimit from 'p-limit'
 import { z } from 'zod'
+import { Failure } from '../errors.ts'
 import type { HostRules } from '../git/remote-host.ts'
 import { type ProviderName, providerTitles } from './base-url.ts'
 import { type ProviderRequest, type ProviderResponse, requestProvider } from './request.ts'
-import { optionalWebUrl, parseResponse, toTimestamp } from './response.ts'
 
 export interface Instance {
   provider: ProviderName
@@ -16,7 +16,7 @@ export interface Instance {
 }
 
 /** The account that a token belongs to. */
-export interface Account {
+interface Account {
   login: string
   name: string | null
   /** Empty if the provider does not report them. */
@@ -149,6 +149,36 @@ function newestFirst(repositories: ProviderRepository[]): ProviderRepository[] {
 /** Sends a request to the instance. `url` is absolute. */
 export function ask({ provider, hostRules }: Instance, request: ProviderRequest): Promise<ProviderResponse> {
   return requestProvider(providerTitles[provider], hostRules, request)
+}
+
+/** Throws `git_provider_unavailable` for a body that the provider's documentation does not describe. */
+export function parseResponse<Schema extends z.ZodType>(
+  schema: Schema,
+  { provider, baseUrl }: { provider: ProviderName; baseUrl: string },
+  { body }: { body: unknown },
+): z.output<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const field = parsed.error.issues[0]?.path.join('.') || 'the body'
+  const sender = `${providerTitles[provider]} at ${new URL(baseUrl).host}`
+  const text = `${sender} sent an unexpected response (${field})`
+  throw new Failure('git_provider_unavailable', text)
+}
+
+/** An address that a browser may open. Providers are untrusted: `javascript:` is an address too. */
+export const webUrl = z.string().refine(isWebUrl)
+
+/** The address, or an empty text for one that no browser may open. */
+export const optionalWebUrl = z.string().transform((url) => (isWebUrl(url) ? url : ''))
+
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\//i.test(url) && URL.canParse(url)
+}
+
+/** RFC 3339 in UTC with milliseconds; null for anything that is not a time. */
+export function toTimestamp(text: string | null | undefined): string | null {
+  const at = Date.parse(text ?? '')
+  return Number.isNaN(at) ? null : new Date(at).toISOString()
 }
 
 const text = z.string().nullish()

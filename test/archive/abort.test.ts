@@ -1,12 +1,14 @@
 // Giving up in the middle: at whatever moment, it ends with the reason that was given, and nothing is left.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { removeTree } from '../../src/archive/removal.ts'
 import { unpackArchive } from '../../src/archive/unpack.ts'
 import { packEntries } from '../support/archive/archive.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const content = randomBytes(300_000)
@@ -65,4 +67,20 @@ test('a missing archive is not reported as invalid', async (t) => {
 
   await assert.rejects(unpacking, { code: 'ENOENT' })
   assert.deepEqual(readdirSync(parent), [])
+})
+
+test('everything below the folder is removed; link targets stay', async (t) => {
+  const home = temporaryDirectory(t)
+  const files = Array.from({ length: 200 }, (_, index) => [`d${index % 5}/deep/er/f${index}`, 'x'])
+  writeTree(join(home, 'tree'), Object.fromEntries(files))
+  writeTree(join(home, 'kept'), { file: 'x' })
+  mkdirSync(join(home, 'tree/empty'))
+  for (const target of ['../kept', '../kept/file', 'nowhere']) {
+    symlinkSync(target, join(home, 'tree', `to-${target.replaceAll('/', '-')}`))
+  }
+
+  await removeTree(join(home, 'tree'))
+  await removeTree(join(home, 'tree'))
+
+  assert.deepEqual([readdirSync(home), readdirSync(join(home, 'kept'))], [['kept'], ['file']])
 })

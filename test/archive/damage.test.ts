@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { parsePax } from '../../src/archive/entries.ts'
+import { codeOf } from '../../src/errors.ts'
 import { packEntries, packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
 import { unpackAndFail } from '../support/archive/unpack.ts'
+import { sized } from '../support/system/drill-size.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first = { name: 'first', content: 'x' }
@@ -140,3 +144,39 @@ for (const [what, [make, says]] of Object.entries(badBytes)) {
     assert.equal(await unpackAndFail(t, await make()), says)
   })
 }
+
+const parse = (text: string) => parsePax(Buffer.from(text))
+
+test('the last name, link and size are used, and all other records are ignored', () => {
+  assert.deepEqual(parse('9 path=x\n13 comment=x\n16 path=a/ünï\n19 linkpath=../b=c\n13 size=1234\n'), {
+    name: 'a/ünï',
+    linkName: '../b=c',
+    sizeBytes: 1234,
+  })
+  assert.deepEqual(parse(''), {})
+  assert.deepEqual(parse('9 path=\n\n'), { name: '\n' })
+})
+
+test('arbitrary bytes are parsed completely or refused', () => {
+  const word = fc.constantFrom(
+    '9 path=x\n',
+    '6 a=b\n',
+    '5 a=\n',
+    ' ',
+    '=',
+    '\n',
+    '0',
+    '7',
+    '12 ',
+    '-3 a=b\n',
+    'more',
+  )
+  const property = fc.property(fc.array(word, { maxLength: 12 }), (words) => {
+    try {
+      parse(words.join(''))
+    } catch (error) {
+      assert.equal(codeOf(error), 'archive_invalid')
+    }
+  })
+  fc.assert(property, { numRuns: sized(2000, 20_000) })
+})

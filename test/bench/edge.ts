@@ -2,8 +2,7 @@
 // and the time until a new version responds through it, compared with `docker run`.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openEdgeFiles } from '../../src/edge/files.ts'
-import { openRuntime } from '../../src/edge/runtime.ts'
-import { readWorkers } from '../../src/edge/workers.ts'
+import { openRuntime, readWorkers } from '../../src/edge/runtime.ts'
 import type { Api } from '../support/daemon/api.ts'
 import { dockerfile, finishedDeploy, until } from '../support/daemon/service.ts'
 import { siteServerImage } from '../support/docker/server-images.ts'

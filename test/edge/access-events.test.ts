@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readAccess } from '../../src/edge/access-events.ts'
 import type { EdgeFiles } from '../../src/edge/files.ts'
+import { openRuntime } from '../../src/edge/runtime.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const long = Date.parse('2020-01-01T00:00:00.000Z')
@@ -59,4 +60,21 @@ test('a current line marks the end of the old content', async (t) => {
 test('a truncated line is skipped', async (t) => {
   const files = await serveRing(t, [`<0>{"id":"cut","at\n${line('a')}`], 10)
   assert.deepEqual(await readFirst(t, files, null), ['a'])
+})
+
+test('lines are read until the signal aborts', async (t) => {
+  const { adminSocket } = await serveRing(t, ['first\n'], 10)
+  const controller = new AbortController()
+  const found: string[] = []
+  for await (const lines of openRuntime(adminSocket).lines('show events', controller.signal)) {
+    found.push(...lines)
+    controller.abort()
+  }
+  assert.deepEqual(found, ['first'])
+})
+
+test('nothing is read if the signal is already aborted', async (t) => {
+  const { adminSocket } = await serveRing(t, ['first\n'], 10)
+  const lines = openRuntime(adminSocket).lines('show events', AbortSignal.abort())
+  for await (const found of lines) assert.fail(String(found))
 })

@@ -1,11 +1,11 @@
 // The driver with a real HAProxy: changes take effect at once, and without a new process.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Driver } from '../../src/edge/driver.ts'
-import { openRuntime } from '../../src/edge/runtime.ts'
-import { fingerprintOfPem, readRuntimeState } from '../../src/edge/runtime-state.ts'
+import { workerUser } from '../../src/edge/host-process.ts'
+import { fingerprintOfPem, openRuntime, readRuntimeState } from '../../src/edge/runtime.ts'
 import { until } from '../support/daemon/service.ts'
 import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { noRoutes, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
@@ -199,4 +199,28 @@ test('a certificate is served, replaced and removed without a new process', asyn
   assert.equal(await found(), second.fingerprint)
   assert.equal(readFileSync(edge.files.certificate('a.test'), 'utf8'), second.pem)
   assert.equal(await edge.driver.identify(), before)
+})
+
+test('the worker runs as another user in an empty root, also after a reload', async (t) => {
+  const user = workerUser()
+  if (user === null) return t.skip('needs root')
+  const edge = await startEdge(t)
+  const port = await serveUpstream(t, (_, response) => response.end('served'))
+  const hosts = (count: number) =>
+    routesTo(Object.fromEntries(Array.from({ length: count }, (_, at) => [`h${at}.test`, [upstream(port)]])))
+
+  for (const count of [1, 9]) {
+    await edge.driver.apply(hosts(count))
+    const pid = await edge.driver.identify()
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    assert.match(status, new RegExp(`^Uid:(\\s${user.uid}){4}$`, 'm'))
+    assert.match(status, new RegExp(`^Gid:(\\s${user.gid}){4}$`, 'm'))
+    assert.equal(readlinkSync(`/proc/${pid}/root`), edge.files.emptyDirectory)
+    assert.equal((await edge.ask(`h${count - 1}.test`)).body, 'served')
+  }
+})
+
+test('without a dedicated user the worker runs as nobody', () => {
+  if (process.getuid?.() !== 0) return
+  assert.deepEqual(workerUser('root:x:0:0::/:/bin/sh\n'), { uid: 65_534, gid: 65_534 })
 })

@@ -46,21 +46,6 @@ test('every accepted form of a repository is normalized for display', () => {
   )
 })
 
-test('credentials in a URL are removed from it and decoded', () => {
-  const both = parseRepositoryUrl('https://deploy:p%40ss%2Fword@example.com/acme/web.git')
-  const tokenOnly = parseRepositoryUrl('https://ghp_token@example.com/acme/web.git')
-
-  assert.deepEqual(
-    [both.url, both.credentials, tokenOnly.url, tokenOnly.credentials],
-    [
-      'https://example.com/acme/web.git',
-      { username: 'deploy', password: 'p@ss/word' },
-      'https://example.com/acme/web.git',
-      { username: 'ghp_token', password: '' },
-    ],
-  )
-})
-
 const refusedUrls: [text: string, reason: RegExp][] = [
   ['', /is empty/],
   ['-oProxyCommand=touch /tmp/owned', /has a blank/],
@@ -88,9 +73,6 @@ const refusedUrls: [text: string, reason: RegExp][] = [
   ['https://example.com/web?x=1', /has a \? or a #/],
   ['https://example.com\\@evil.com/web', /has a backslash/],
   ['https://exa\nmple.com/web', /control character/],
-  ['https://user:a%0Ab@example.com/web', /control character/],
-  ['https://user%3Aname:secret@example.com/web', /colon/],
-  ['https://user:%zz@example.com/web', /broken % escape/],
   ['https:///web', /not a valid URL|invalid host|names no repository/],
   ['ssh://-oProxyCommand=x/web', /invalid host|not a valid URL/],
   ['ssh://-x@example.com/web', /invalid user name/],

@@ -10,7 +10,7 @@ import { parseBaseUrl } from '../../git-providers/base-url.ts'
 import { installationRepositories } from '../../git-providers/github.ts'
 import type { RepositoryList } from '../../git-providers/provider.ts'
 import { providers } from '../../git-providers/providers.ts'
-import { toTokenFailure } from '../../git-providers/rejection.ts'
+import { toTokenFailure } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
 import {
   type AuthorizationRequest,
