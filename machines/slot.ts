@@ -38,8 +38,14 @@ export type Slots<M extends AnyStateMachine> = Required<
   NonNullable<NonNullable<Parameters<M['provide']>[0]>['actors']>
 >
 
-/** An effect takes plain input and an abort signal, and returns plain output. */
-export type Effect<Input, Output> = (input: Input, signal: AbortSignal) => Promise<Output>
+/** An effect takes plain input and an abort signal, and returns plain output. The supervisor adds its end. */
+export type Effect<Input, Output> = (input: Input, signal: AbortSignal) => Promise<WithoutEnd<Output>>
+
+type WithoutEnd<Output> = Output extends SlotOutput
+  ? keyof Output extends 'at'
+    ? unknown
+    : Omit<Output, 'at'> & Partial<SlotOutput>
+  : never
 
 /** The effects for all slots of a machine, as src/effects/ exports them. The supervisor wraps them. */
 export type Effects<M extends AnyStateMachine> = {

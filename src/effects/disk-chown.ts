@@ -10,7 +10,6 @@ import { inspectImage } from '../docker/images/images.ts'
 import { Failure } from '../errors.ts'
 import { obtainNginx } from './deploy/build/site-server.ts'
 import type { EnginePorts } from './engine/ports.ts'
-import { isoNow } from './iso-now.ts'
 import type { SharedPorts } from './ports.ts'
 import { retryWhileEngineUnavailable } from './waiting.ts'
 
@@ -28,7 +27,7 @@ export function diskChownEffects(ports: DiskChownPorts): Effects<typeof machine>
   return {
     async changeOwner(input, signal) {
       const ids = await retryWhileEngineUnavailable(ports, signal, () => changeOwner(ports, input, signal))
-      return { at: isoNow(), ...ids }
+      return { ...ids }
     },
   }
 }

@@ -6,7 +6,6 @@ import { diskName } from '../docker/engine/names.ts'
 import { limitImageVolumes } from './disk/image-volumes.ts'
 import { awaitExpiry, measureVolume } from './disk/trash.ts'
 import type { EnginePorts } from './engine/ports.ts'
-import { isoNow } from './iso-now.ts'
 import type { SharedPorts } from './ports.ts'
 import { retryUntilCleanedUp } from './waiting.ts'
 
@@ -18,13 +17,12 @@ export function diskRemovalEffects(ports: DiskRemovalPorts): Effects<typeof mach
       const { isThere, sizeBytes } = await measureVolume(ports, id, disk, signal)
       if (isThere && ports.storage.actors.record<'disk-removal'>(id)?.mount_path)
         await limitImageVolumes(ports, { id, sizeBytes })
-      return { at: isoNow(), isThere, sizeBytes }
+      return { isThere, sizeBytes }
     },
     awaitExpiry,
     async removeDisk({ id, disk }, signal) {
       if (isUsed(ports, disk)) ports.logger.warn({ disk }, 'a disk in the trash is used again: it stays')
       else await retryUntilCleanedUp(ports, id, signal, () => removeVolume(ports.engine, ports.owner, disk))
-      return { at: isoNow() }
     },
   }
 }

@@ -33,6 +33,21 @@ export interface ActorPort {
   ): Promise<unknown>
 }
 
+type Bound<Parts> = {
+  [Name in keyof Parts]: Parts[Name] extends (ports: never, ...rest: infer Rest) => infer Output
+    ? (...rest: Rest) => Output
+    : never
+}
+
+/** Gives the effects of a kind what they need of the daemon. */
+export function bind<Ports, Parts extends Record<string, (ports: Ports, ...rest: never[]) => unknown>>(
+  ports: Ports,
+  parts: Parts,
+): Bound<Parts> {
+  const bound = Object.entries(parts).map(([name, work]) => [name, work.bind(null, ports)])
+  return Object.fromEntries(bound)
+}
+
 interface SpawnInputs {
   backup: BackupInput
   'cron-schedule': CronScheduleInput

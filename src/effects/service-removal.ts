@@ -40,14 +40,13 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
       await waitForCommit(ports.storage.changes, serviceId, signal, () =>
         active().length + others().length === 0 ? true : null,
       )
-      return { at: isoNow() }
     },
 
     async removeBelongings({ serviceId, deleteDisk }, signal) {
       const { services, actors, archives, logs, releases, env, credentials, upstreams, buildCaches } =
         ports.storage
       const service = services.get(serviceId)
-      if (!service) return { at: isoNow() }
+      if (!service) return
       await retryUntilCleanedUp(ports, serviceId, signal, async () => {
         await removeAbandoned(ports, serviceId, signal)
         await removeRunContainers(ports, { serviceId })
@@ -72,7 +71,6 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
         credentials.put(serviceId, null)
         if (service.disk_mount_path !== null) announceDisk(commit, ports, service, deleteDisk)
       })
-      return { at: isoNow() }
     },
 
     trashDisk: trashDisk(ports),
@@ -101,6 +99,5 @@ function trashDisk(ports: ServiceRemovalPorts): Effects<typeof machine>['trashDi
       const input = { id, disk, serviceId, serviceName, expiresAt, at: isoNow() }
       await ports.actors.spawn('disk-removal', id, input, { by: byServer('the removal of its service') })
     }
-    return { at: isoNow() }
   }
 }

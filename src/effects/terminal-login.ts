@@ -24,20 +24,17 @@ export function terminalLoginEffects(ports: TerminalLoginPorts): Effects<typeof 
     async awaitExpiry({ bootId, expiresAt }, signal) {
       const remainingMs = Date.parse(expiresAt) - Date.now()
       if (bootId === currentBootId && remainingMs > 0) await sleep(remainingMs, signal)
-      return { at: isoNow() }
     },
 
     async issueToken({ id, name, grant = noRights }) {
       const at = isoNow()
       const { token } = await createToken(storage, { id: tokenIdOf(id), name, at, grant, terminal: true })
       uncollected.set(id, token)
-      return { at }
     },
 
     async revokeToken({ id }) {
       uncollected.delete(id)
       await storage.tokens.remove(tokenIdOf(id))
-      return { at: isoNow() }
     },
   }
 }

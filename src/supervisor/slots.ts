@@ -57,10 +57,11 @@ function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
         void late.then(() => run(name, effect, input, halt, options)).catch(() => {})
       const attempt = (timed: SlotInput) => run(name, effect, timed, signal, options)
       const isReader = readers?.slots.includes(name)
-      return await retryFailedCommits(
+      const output = await retryFailedCommits(
         () => (isReader ? readers!.reads.run(name, input, signal, attempt) : attempt(input)),
         signal,
       )
+      return { at: isoOf(now()), ...(output as object | undefined) }
     } catch (error) {
       if (codeOf(error) === 'internal_error' && !signal.aborted) onBug(name, input.id, error)
       throw toFailure(error, now())
@@ -118,12 +119,14 @@ function startDeadline(slot: string, remainingMs: number, graceMs: number) {
   return { signal: controller.signal, passed, clear: () => timers.forEach(clearTimeout) }
 }
 
+const isoOf = (ms: number) => new Date(ms).toISOString()
+
 function toFailure(error: unknown, nowMs: number): SlotFailure {
   const code = codeOf(error)
   const message = messageOf(error)
   const text = code === 'internal_error' ? `${internalPrefix}${message}` : message
   const details = error instanceof Failure ? error.facts : undefined
-  return { code, message: text, ...(details && { details }), at: new Date(nowMs).toISOString() }
+  return { code, message: text, ...(details && { details }), at: isoOf(nowMs) }
 }
 
 /** Turns the failure of an effect back into an error with its code and original message. */

@@ -47,8 +47,8 @@ test('a slot without an effect is reported by name when the daemon starts', () =
   )
 })
 
-test('an effect receives its input, and its result goes to the chart unchanged', async (t) => {
-  const { start } = fillWork(t, async (input) => ({ at, got: input }))
+test('an effect receives its input, and its result goes to the chart with the time of its end', async (t) => {
+  const { start } = fillWork(t, async (input) => ({ got: input }))
   assert.deepEqual(await toPromise(start({ id: 'err-7' })), { at, got: { id: 'err-7' } })
 })
 

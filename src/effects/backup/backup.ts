@@ -1,23 +1,27 @@
 // The effects of a backup: a dump of the datastore in a file, which is verified by reading it back from the
 // disk: the server's own programs read all of it.
-
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { BackupRecord, BackupSlotInput, DumpFacts, machine } from '../../../machines/backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
+import type {
+  OneShotOutcome,
+  OneShotSpec,
+  OneShotStreams,
+} from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
 import type { Credentials, DatastoreKind } from '../../domain/datastore-urls.ts'
 import { Failure } from '../../errors.ts'
-import { type Datastore, findDatastore } from '../datastore/access.ts'
-import { postgresEnv } from '../datastore/kind.ts'
+import { type Datastore, findDatastore, limitsOf, maskPassword } from '../datastore/access.ts'
+import { imageOf, postgresEnv } from '../datastore/kind.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
+import { bind } from '../ports.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
 import { createDraft, findFile, publishDraft, readFile, removeFile } from './file.ts'
 import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
-import { findToolError, runTool, useTool } from './tool.ts'
 
 export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
   const remove = async (input: BackupSlotInput, signal: AbortSignal) => {
@@ -27,12 +31,9 @@ export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
     }
     // The backup directory may be missing or unwritable for a while.
     await retryUntilCleanedUp(ports, input.id, signal, work, () => true)
-    return { at: isoNow() }
   }
   return {
-    dumpDatastore: dumpDatastore(ports),
-    checkBackup: checkBackup(ports),
-    pruneBackups: pruneBackups(ports),
+    ...bind(ports, { dumpDatastore, checkBackup, pruneBackups }),
     discardDump: remove,
     removeBackup: remove,
     awaitRetry: awaitExpiry,
@@ -65,17 +66,16 @@ const formats: Record<DatastoreKind, BackupFormat> = {
   },
 }
 
-export function dumpDatastore(ports: BackupPorts) {
-  return (input: BackupSlotInput, signal: AbortSignal) =>
-    retryWhileEngineUnavailable(ports, signal, async () => {
-      const datastore = await waitUntilServing(ports, input.datastoreId, signal)
-      try {
-        const guarded = { what: 'a backup', directory: ports.settings.backupDir }
-        return await guardDirectory(ports, guarded, signal, (bound) => dump(ports, datastore, input, bound))
-      } finally {
-        ports.progress.delete(input.id)
-      }
-    })
+export function dumpDatastore(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
+  return retryWhileEngineUnavailable(ports, signal, async () => {
+    const datastore = await waitUntilServing(ports, input.datastoreId, signal)
+    try {
+      const guarded = { what: 'a backup', directory: ports.settings.backupDir }
+      return await guardDirectory(ports, guarded, signal, (bound) => dump(ports, datastore, input, bound))
+    } finally {
+      ports.progress.delete(input.id)
+    }
+  })
 }
 
 async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotInput, signal: AbortSignal) {
@@ -93,7 +93,7 @@ async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotI
   } finally {
     await draft.close()
   }
-  return { at: isoNow(), sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
+  return { sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
 }
 
 /** Also waits out an upgrade. Throws `datastore_failed` if it stays away, `not_found` if it was deleted. */
@@ -113,17 +113,14 @@ export async function waitUntilServing(
   }
 }
 
-function checkBackup(ports: BackupPorts) {
-  return async (input: BackupSlotInput & DumpFacts, signal: AbortSignal) => {
-    const path = await findFile(ports.settings, input)
-    const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, () =>
-      verifyFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
-    )
-    if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
-      throw new Failure('backup_failed', 'the backup read back from disk differs from what was written')
-    await publishDraft(ports.settings, input)
-    return { at: isoNow() }
-  }
+async function checkBackup(ports: BackupPorts, input: BackupSlotInput & DumpFacts, signal: AbortSignal) {
+  const path = await findFile(ports.settings, input)
+  const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, () =>
+    verifyFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
+  )
+  if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
+    throw new Failure('backup_failed', 'the backup read back from disk differs from what was written')
+  await publishDraft(ports.settings, input)
 }
 
 /** Reads the whole file. Throws `backup_failed` with the reason if the backup is incomplete. */
@@ -157,15 +154,15 @@ export async function verifyFile(
 }
 
 /** Keeps the newest successful scheduled backups. Requested ones stay until a user deletes them. */
-export function pruneBackups(ports: Pick<BackupPorts, 'storage' | 'actors'>) {
-  return async ({ datastoreId }: { datastoreId: string }) => {
-    const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
-    if (datastore !== null) {
-      const over = findExpired(backupsOf(ports, datastoreId), datastore.backup_keep)
-      for (const { id } of over)
-        await ports.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
-    }
-    return { at: isoNow() }
+export async function pruneBackups(
+  ports: Pick<BackupPorts, 'storage' | 'actors'>,
+  { datastoreId }: { datastoreId: string },
+) {
+  const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
+  if (datastore !== null) {
+    const over = findExpired(backupsOf(ports, datastoreId), datastore.backup_keep)
+    for (const { id } of over)
+      await ports.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
   }
 }
 
@@ -184,4 +181,53 @@ function findExpired(backups: BackupRecord[], keep: number): BackupRecord[] {
   const hasEnded = ({ id, status }: BackupRecord) =>
     id < oldest.id && (status === 'good' || status === 'failed')
   return scheduled.filter(hasEnded)
+}
+
+/** A datastore's own tool, such as pg_dump, in a container of its image. */
+interface ToolRun extends OneShotStreams {
+  /** The actor that runs the tool. */
+  id: string
+  command: Command
+  /** Whether the tool reaches the datastore at 127.0.0.1. */
+  sharesNetwork: boolean
+  volume?: OneShotSpec['volume']
+}
+
+/** The tool gets the memory limit of the datastore, and at least the default limit. */
+export function runTool(
+  ports: ToolPorts,
+  { record, name }: Datastore,
+  { id, command: { argv, env = {} }, sharesNetwork, volume, ...streams }: ToolRun,
+  signal: AbortSignal,
+): Promise<OneShotOutcome> {
+  const limits = limitsOf(ports, record)
+  const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
+  const image = imageOf(ports, record.kind, record.version)
+  const beside = sharesNetwork ? name : null
+  const spec = { ...limits, memoryLimitMb, id, image, argv, env, beside, ...(volume && { volume }) }
+  return ports.tools.run(spec, streams, signal)
+}
+
+/** Throws that code with the reason if the tool fails. */
+export async function useTool(
+  ports: ToolPorts,
+  datastore: Datastore,
+  run: ToolRun,
+  code: string,
+  signal: AbortSignal,
+): Promise<OneShotOutcome> {
+  const outcome = await runTool(ports, datastore, run, signal)
+  const complaint = findToolError(outcome, datastore)
+  if (complaint !== null) throw new Failure(code, complaint)
+  return outcome
+}
+
+/** The last lines of its error output, without the password; null if it succeeded. */
+export function findToolError(outcome: OneShotOutcome, { credentials }: Datastore): string | null {
+  if (outcome.exitCode === 0) return null
+  if (outcome.isOutOfMemory) return 'it was killed at its memory limit'
+  const lines = outcome.stderr.split('\n').map((line) => line.trim())
+  const line =
+    lines.findLast((line) => /error|fatal|refused/i.test(line)) ?? lines.findLast((line) => line !== '')
+  return maskPassword(line ?? `exit code ${outcome.exitCode}`, credentials).slice(0, 300)
 }

@@ -1,5 +1,5 @@
 import type { OneShotContainers } from '../../docker/containers/one-shot-containers.ts'
-import type { DatastoreImages } from '../datastore/ports.ts'
+import type { DatastoreImages } from '../datastore/kind.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'

@@ -7,10 +7,8 @@ import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { codeOf, Failure } from '../../errors.ts'
-import { isoNow } from '../iso-now.ts'
 import { checkHost } from './check.ts'
-import { createOrders, isWildcard } from './order.ts'
-import type { CertificatePorts } from './ports.ts'
+import { type CertificatePorts, createOrders, isWildcard } from './order.ts'
 
 /** CAs also limit requests per address, so a server with many hosts orders only a few at a time. */
 const maxConcurrentOrders = 4
@@ -26,12 +24,12 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
       // For a wildcard the address of the host does not matter: the authority checks a TXT record.
       const mayCheck = isRouted() && !isWildcard(input.host)
       const trouble = mayCheck ? await checkHost(ports, input.host, signal) : null
-      return { at: isoNow(), isRouted: isRouted(), trouble }
+      return { isRouted: isRouted(), trouble }
     },
 
     async obtainCertificate(input, signal) {
-      const order = async (routed: AbortSignal) => ({ ...(await orders(input.host, routed)), at: isoNow() })
-      return whileRouted(ports, input, signal, (routed) => inTurn(turns, routed, () => order(routed)))
+      const order = (routed: AbortSignal) => inTurn(turns, routed, () => orders(input.host, routed))
+      return whileRouted(ports, input, signal, order)
     },
 
     async installCertificate(input, signal) {
@@ -41,7 +39,6 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
         if (codeOf(error) !== 'host_unrouted') throw error
       })
       certificates.removeOrder(input.host)
-      return { at: isoNow() }
     },
 
     async keepWatch(input, signal) {
@@ -54,7 +51,6 @@ export function certificateEffects(ports: CertificatePorts): Effects<typeof mach
     async releaseCertificate({ id, host: name }, signal) {
       if (!isClaimed(ports, id, name)) certificates.remove(name)
       await notifyEdge(ports, signal)
-      return { at: isoNow() }
     },
   }
 }
@@ -94,6 +90,7 @@ function isClaimed({ storage }: CertificatePorts, id: string, name: string): boo
   })
 }
 
+type News = Omit<WatchOutput, 'at'>
 type Watcher = Pick<CertificatePorts, 'logger' | 'routedHosts' | 'settings' | 'storage'>
 
 const dayMs = 24 * 60 * 60_000
@@ -102,15 +99,15 @@ const warningDays = [21, 7, 1]
 const maxSleepMs = 60 * 60_000
 
 /** Waits until it is due, expired or lost, or its host is no longer routed. */
-async function keepWatch(ports: Watcher, input: WatchInput, signal: AbortSignal): Promise<WatchOutput> {
+async function keepWatch(ports: Watcher, input: WatchInput, signal: AbortSignal): Promise<News> {
   for (;;) {
     const news = findNews(ports, input, Date.now())
-    if (news) return { at: isoNow(), ...news }
+    if (news) return news
     await waitForChange(ports, input, signal)
   }
 }
 
-function findNews(ports: Watcher, input: WatchInput, nowMs: number): Omit<WatchOutput, 'at'> | null {
+function findNews(ports: Watcher, input: WatchInput, nowMs: number): News | null {
   const { serviceId, validity, until } = input
   if (!ports.routedHosts(serviceId).includes(input.host)) return { news: 'unrouted', warnedDays: null }
   if (validity) {
@@ -139,7 +136,7 @@ function warningAt(
   return days === undefined || (warnedDays !== null && warnedDays <= days) ? null : days
 }
 
-function expire(ports: Watcher, { host: name, validity, id }: WatchInput): Omit<WatchOutput, 'at'> {
+function expire(ports: Watcher, { host: name, validity, id }: WatchInput): News {
   const fields = { host: name, certificate: id, not_after: validity!.notAfter }
   ports.logger.error(fields, 'a certificate has expired')
   return { news: 'expired', warnedDays: null }

@@ -7,7 +7,7 @@ import { isLoopback, isPublicAddress } from '../../address-classes.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { messageOf } from '../../errors.ts'
 import type { Echo } from './internet.ts'
-import type { CertificatePorts } from './ports.ts'
+import type { CertificatePorts } from './order.ts'
 
 type CheckPorts = Pick<CertificatePorts, 'edge' | 'internet'>
 

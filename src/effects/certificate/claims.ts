@@ -6,7 +6,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { SharedRounds } from '../../async/shared-rounds.ts'
 import { isPublicHost, type Publication, servedHostsOf, wildcardOf } from '../../domain/domains.ts'
 import { isoNow } from '../iso-now.ts'
-import type { ClaimPorts } from './ports.ts'
+import type { ClaimPorts } from './order.ts'
 
 interface CertificateClaims {
   /** Resolves when every host that needs a certificate has its actor; at once without an e-mail address. */

@@ -1,19 +1,29 @@
 // Obtains one certificate from the CA and stores it, with a persistent account. The order and its key are
 // stored before the CA gets them, so a crash loses no certificate.
-import type { CertificateProblem, CertificateValidity } from '../../../machines/certificate.ts'
-import type { CertificateAccount } from '../../../storage/certificates.ts'
+import { createHash } from 'node:crypto'
+import pLimit from 'p-limit'
+import type {
+  CertificateInput,
+  CertificateProblem,
+  CertificateValidity,
+} from '../../../machines/certificate.ts'
+import type { CertificateAccount, StoredTxtRecord } from '../../../storage/certificates.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { TimeoutError, withTimeout } from '../../async/with-timeout.ts'
+import { followAliases, type Lookup, waitForRecord } from '../../dns/propagation.ts'
+import type { DnsProvider } from '../../dns/provider.ts'
 import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
 import type { Account } from '../../edge/acme/session.ts'
-import { codeOf, type Failure } from '../../errors.ts'
+import { codeOf, type Failure, messageOf } from '../../errors.ts'
+import type { Logger } from '../../logger.ts'
 import { isoNow } from '../iso-now.ts'
-import type { CertificatePorts } from './ports.ts'
+import type { Internet } from './internet.ts'
 
 type OrderPorts = Pick<CertificatePorts, 'dns' | 'edge' | 'settings' | 'storage'>
 
-export type OrderResult =
+type OrderResult =
   | { validity: CertificateValidity; trouble: null }
   | { validity: null; trouble: CertificateProblem }
 
@@ -124,4 +134,116 @@ function toProblem(error: unknown): CertificateProblem {
   if (!isExpected) throw error
   const { code, message, hint = null, retryAt = null } = error as Failure & Partial<AcmeFailure>
   return { code, message, hint, retryAt }
+}
+
+// Answers challenges by TXT records in the operator's zone. Each record is in a file from before its
+// publication until its removal, so the sweep at the next start removes what a crash left.
+
+export interface DnsPorts {
+  provider: DnsProvider
+  lookup: Lookup
+}
+
+interface DnsChallenges {
+  /** The challenges of one order. The host may be a wildcard. */
+  challengesOf(host: string, signal: AbortSignal): Challenges
+  /** Removes the records that no order needs, now and every ten minutes. The returned function stops this. */
+  startSweep(): () => void
+}
+
+interface Parts {
+  logger: Logger
+  storage: Pick<Storage, 'certificates'>
+}
+
+const sweepIntervalMs = 10 * 60_000
+/** An order that is canceled still removes its record. */
+const cleanupTimeoutMs = 60_000
+
+export function createDnsChallenges(
+  { logger, storage: { certificates } }: Parts,
+  { provider, lookup }: DnsPorts,
+): DnsChallenges {
+  const needed = new Map<string, StoredTxtRecord>()
+  // Changes to the zone: a removal must not overtake the publication of the same record.
+  const oneAtATime = pLimit(1)
+
+  async function cleanUp(record: StoredTxtRecord): Promise<void> {
+    if ([...needed.values()].some((one) => one.name === record.name && one.value === record.value)) return
+    await provider.cleanup(record, AbortSignal.timeout(cleanupTimeoutMs))
+    certificates.removeTxtRecord(record)
+  }
+
+  /** The sweep repeats a failed removal. */
+  const remove = (record: StoredTxtRecord) =>
+    oneAtATime(() => cleanUp(record)).catch((error: unknown) =>
+      logger.warn({ record: record.name, reason: messageOf(error) }, 'a TXT record cannot be removed yet'),
+    )
+
+  async function sweep(): Promise<void> {
+    try {
+      for (const record of certificates.txtRecords()) await remove(record)
+    } catch (error) {
+      logger.warn({ reason: messageOf(error) }, 'the list of TXT records cannot be read')
+    }
+  }
+
+  return {
+    challengesOf: (host, signal) => ({
+      type: 'dns-01',
+      async put(token, keyAuthorization) {
+        const name = await followAliases(`_acme-challenge.${host.replace(/^\*\./, '')}`, lookup)
+        const record = { name, value: createHash('sha256').update(keyAuthorization).digest('base64url') }
+        needed.set(token, record)
+        certificates.saveTxtRecord(record)
+        await oneAtATime(() => provider.present(record, signal))
+        await waitForRecord(record, lookup, signal)
+      },
+      async drop(token) {
+        const record = needed.get(token)
+        needed.delete(token)
+        if (record) await remove(record)
+      },
+    }),
+
+    startSweep() {
+      void sweep()
+      const timer = setInterval(() => void sweep(), sweepIntervalMs).unref()
+      return () => clearInterval(timer)
+    },
+  }
+}
+
+/** A part of the daemon's `Edge`. */
+export interface CertificateEdge {
+  /** Resolves when every host answers `/.well-known/acme-challenge/<token>` with the given text. */
+  putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
+  dropChallenge(token: string): void
+  /** Resolves when the edge serves the certificates in `storage.certificates`. */
+  changeCertificates(signal: AbortSignal): Promise<void>
+}
+
+interface CertificateSettings {
+  /** null: no CA is used. */
+  acmeEmail: string | null
+  acmeDirectory: string
+}
+
+export interface CertificatePorts {
+  storage: Pick<Storage, 'actors' | 'certificates' | 'changes'>
+  logger: Logger
+  edge: CertificateEdge
+  settings: CertificateSettings
+  internet: Internet
+  /** null without a zone that this server may change. */
+  dns: DnsChallenges | null
+  /** The hosts of a service, or of the server itself with null. Empty for a removed or private service. */
+  routedHosts(serviceId: string | null): string[]
+}
+
+export interface ClaimPorts extends Pick<CertificatePorts, 'logger' | 'settings' | 'routedHosts'> {
+  storage: Pick<Storage, 'actors' | 'changes' | 'ids' | 'services'>
+  actors: {
+    spawn(kind: 'certificate', id: string, input: CertificateInput): Promise<unknown>
+  }
 }

@@ -1,12 +1,5 @@
 // The effects of a schedule: waiting for its next instant, and starting the run or recording why it is not.
-import type {
-  BegunRun,
-  DueRun,
-  machine,
-  NextStep,
-  PlanChange,
-  SchedulePlan,
-} from '../../../machines/cron-schedule.ts'
+import type { DueRun, machine, NextStep, PlanChange, SchedulePlan } from '../../../machines/cron-schedule.ts'
 import type { JobRunRecord } from '../../../machines/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -17,17 +10,13 @@ import { codeOf, messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
 import { isoNow } from '../iso-now.ts'
 import { logOnce, ownRuns } from '../job-run/turn.ts'
-import type { SharedPorts } from '../ports.ts'
+import { bind, type SharedPorts } from '../ports.ts'
 
 export function cronScheduleEffects(
   ports: CronSchedulePorts,
   clock: Clock = systemClock,
 ): Effects<typeof machine> {
-  return {
-    awaitInstant: awaitInstant(ports, clock),
-    awaitResume: awaitResume(ports, clock),
-    beginRun: startRun(ports, clock),
-  }
+  return bind({ ...ports, clock }, { awaitInstant, awaitResume, beginRun })
 }
 
 interface InstantInput {
@@ -37,7 +26,7 @@ interface InstantInput {
   used: string[]
 }
 
-type Parts = Pick<CronSchedulePorts, 'storage'>
+type Parts = Pick<CronSchedulePorts, 'storage'> & { clock: Clock }
 
 /** The clock may be set between two polls. */
 const pollIntervalMs = 30_000
@@ -46,37 +35,36 @@ const pollIntervalMs = 30_000
  * Clocks are set, and machines sleep, so the clock is polled instead of trusting one timer. A scheduled time
  * that has passed is not repeated when the clock is set back.
  */
-export function awaitInstant(ports: Parts, clock: Clock) {
-  return (input: InstantInput, signal: AbortSignal): Promise<NextStep> => {
-    const { plan } = input
-    const used = new Set(input.used.map(Date.parse))
-    let since = Date.parse(input.since)
-    let from = since
-    return pollUntil(ports, clock, input, signal, (now) => {
-      // While the clock is set back, the time that it shows now counts; once corrected, the
-      // earlier one does.
-      from = now < since ? Math.min(from, now) : since
-      const first = nextUnused(plan, from, used)
-      if (first === null) return { waitMs: pollIntervalMs }
-      if (first > now) return { waitMs: Math.min(first - now, pollIntervalMs) }
-      const latest = latestUpTo(plan, now) ?? first
-      if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(ports, plan, first, latest) } }
-      // Scheduled times before the latest one are skipped.
-      since = latest
-      return { waitMs: 0 }
-    })
-  }
+export function awaitInstant(ports: Parts, input: InstantInput, signal: AbortSignal): Promise<NextStep> {
+  const { plan } = input
+  const used = new Set(input.used.map(Date.parse))
+  let since = Date.parse(input.since)
+  let from = since
+  return pollUntil(ports, input, signal, (now) => {
+    // While the clock is set back, the time that it shows now counts; once corrected, the earlier one does.
+    from = now < since ? Math.min(from, now) : since
+    const first = nextUnused(plan, from, used)
+    if (first === null) return { waitMs: pollIntervalMs }
+    if (first > now) return { waitMs: Math.min(first - now, pollIntervalMs) }
+    const latest = latestUpTo(plan, now) ?? first
+    if (!used.has(latest)) return { step: { at: isoOf(now), due: dueRun(ports, plan, first, latest) } }
+    // Scheduled times before the latest one are skipped.
+    since = latest
+    return { waitMs: 0 }
+  })
 }
 
-function awaitResume(ports: Parts, clock: Clock) {
-  return (input: Pick<InstantInput, 'serviceId' | 'plan'>, signal: AbortSignal): Promise<PlanChange> =>
-    pollUntil<PlanChange>(ports, clock, input, signal, () => ({ waitMs: pollIntervalMs }))
+function awaitResume(
+  ports: Parts,
+  input: Pick<InstantInput, 'serviceId' | 'plan'>,
+  signal: AbortSignal,
+): Promise<PlanChange> {
+  return pollUntil<PlanChange>(ports, input, signal, () => ({ waitMs: pollIntervalMs }))
 }
 
 /** Polls until there is a step or a new plan. A change of the service is noticed immediately. */
 async function pollUntil<Step>(
-  { storage }: Parts,
-  clock: Clock,
+  { storage, clock }: Parts,
   { serviceId, plan }: Pick<InstantInput, 'serviceId' | 'plan'>,
   signal: AbortSignal,
   look: (now: number) => { step: Step } | { waitMs: number },
@@ -130,13 +118,11 @@ interface BeginInput extends DueRun {
 const maxQueued = 100
 
 /** Repeated after a crash, it finds the run that it started and starts no second one. */
-export function startRun(ports: CronSchedulePorts, clock: Clock) {
-  return async (input: BeginInput): Promise<BegunRun> => {
-    const isStarted = ports.storage.actors.record(input.runId) !== null
-    const skipped = isStarted ? null : await startOrSkip(ports, input, new Date(clock.now()))
-    if (skipped) logSkip(ports, input, skipped)
-    return { at: isoNow(), skipped }
-  }
+export async function beginRun(ports: CronSchedulePorts & { clock: Clock }, input: BeginInput) {
+  const isStarted = ports.storage.actors.record(input.runId) !== null
+  const skipped = isStarted ? null : await startOrSkip(ports, input, new Date(ports.clock.now()))
+  if (skipped) logSkip(ports, input, skipped)
+  return { skipped }
 }
 
 async function startOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Date): Promise<string | null> {

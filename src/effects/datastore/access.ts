@@ -14,8 +14,7 @@ import type { DatastoreProperty } from '../../domain/env-references.ts'
 import { Failure } from '../../errors.ts'
 import { count } from '../../quantities.ts'
 import type { DefaultLimits } from '../engine/ports.ts'
-import { type DatastoreEngine, kinds } from './kind.ts'
-import type { DatastoreBind, DatastorePorts } from './ports.ts'
+import { type DatastoreBind, type DatastoreEngine, type DatastorePorts, kinds } from './kind.ts'
 
 export interface Datastore {
   record: DatastoreRecord

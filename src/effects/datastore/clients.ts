@@ -3,7 +3,7 @@
 import type { InteractiveExec, InteractiveOptions } from '../../docker/containers/datastores.ts'
 import { Failure } from '../../errors.ts'
 import { findDatastore } from './access.ts'
-import type { DatastorePorts } from './ports.ts'
+import type { DatastorePorts } from './kind.ts'
 
 export interface Clients {
   /** Reserves a client immediately; `start` runs it. Throws `unavailable` at the limit. */

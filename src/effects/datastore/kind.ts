@@ -1,8 +1,21 @@
-// The differences between the two kinds of datastores: data directory, password, health command. Passwords
-// are passed only in the environment, because every user of the host can read arguments.
+// The differences between the two kinds of datastores: image, data directory, password, health command.
+// Passwords are passed only in the environment, because every user of the host can read arguments.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
+import type { Datastores } from '../../docker/containers/datastores.ts'
+import type { Instances } from '../../docker/containers/instances.ts'
 import type { Command, Outcome } from '../../docker/exec/exec.ts'
+import { parseImageReference } from '../../docker/images/image-reference.ts'
+import { inspectImage } from '../../docker/images/images.ts'
+import { pullImage } from '../../docker/images/pull.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
+import { codeOf, Failure } from '../../errors.ts'
+import { checkFreeDisk, type FreeDiskSettings, guardDockerDisk } from '../disk/disk.ts'
+import type { DiskWatch } from '../disk/disk-watch.ts'
+import type { InstanceEvents } from '../engine/instance-events.ts'
+import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
+import type { AddressPorts } from '../isolation/isolation.ts'
+import type { SharedPorts } from '../ports.ts'
 
 export interface DatastoreEngine {
   /** The mount path of the volume, which depends on the server's version. */
@@ -98,4 +111,73 @@ export const kinds: Record<DatastoreKind, DatastoreEngine> = { postgres, redis }
 function redisCommand(password: string, words: string[]): Command {
   const argv = [...probeTimeout, 'redis-cli', '-h', '127.0.0.1', ...words]
   return { argv, env: { REDISCLI_AUTH: password } }
+}
+
+export interface DatastorePorts extends SharedPorts, EnginePorts, AddressPorts {
+  datastores: Datastores
+  instances: Instances
+  instanceEvents: InstanceEvents
+  diskWatch: DiskWatch
+  settings: DatastoreSettings
+}
+
+export interface DatastoreSettings extends DatastoreImages, DatastoreBind, DefaultLimits, FreeDiskSettings {
+  /** The range of their ports on the host. */
+  datastorePorts: { first: number; last: number }
+}
+
+/** The images of datastores; `{version}` is replaced by the version of the datastore. */
+export interface DatastoreImages {
+  postgresImage: string
+  redisImage: string
+}
+
+export interface DatastoreBind {
+  /** The host address at which datastores are published. */
+  datastoreBind: string
+}
+
+const pullTimeoutMs = 15 * 60_000
+/** A user waits for the response, so an unavailable engine is reported soon and retried. */
+const engineTimeoutMs = 5_000
+
+/** An image on the host is used as it is, so a server is never upgraded unexpectedly. */
+export async function obtainImage(
+  ports: DatastorePorts,
+  { kind, version }: { kind: DatastoreKind; version: string },
+  signal: AbortSignal,
+) {
+  await waitForEngineBriefly(ports, signal)
+  const { reference, host: registry } = parseImageReference(imageOf(ports, kind, version))
+  if (await inspectImage(ports.engine, reference)) return
+  await checkFreeDisk(ports.settings, 'a pull')
+  const credentials = ports.storage.registries.get(registry)
+  const onLine = (line: string) => ports.logger.debug({ image: reference, line }, 'pulling')
+  ports.logger.info({ image: reference }, 'pulling the image of a datastore')
+  const { imageId } = await withTimeout(pullTimeoutMs, signal, (patient) =>
+    guardDockerDisk(ports, 'a pull', patient, (bound) =>
+      pullImage(ports.engine, { reference, credentials, onLine, signal: bound }),
+    ),
+  )
+  ports.logger.info({ image: reference, imageId }, 'pulled the image of a datastore')
+}
+
+export function imageOf(
+  { settings }: { settings: DatastoreImages },
+  kind: DatastoreKind,
+  version: string,
+): string {
+  const template = kind === 'postgres' ? settings.postgresImage : settings.redisImage
+  return template.replaceAll('{version}', version)
+}
+
+/** Returns the network if the engine responds soon. Throws `docker_unavailable`. */
+export async function waitForEngineBriefly(ports: DatastorePorts, signal: AbortSignal) {
+  try {
+    return await withTimeout(engineTimeoutMs, signal, ports.engineReady)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'timeout') throw error
+    throw new Failure('docker_unavailable', 'Docker does not respond')
+  }
 }

@@ -9,34 +9,33 @@ import { bySchedule } from '../by.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
 import { findDatastore } from './access.ts'
-import type { DatastorePorts } from './ports.ts'
+import type { DatastorePorts } from './kind.ts'
 
 type BackupSlot = DatastoreSlot & { backupId: string }
 type SpawnPorts = Pick<DatastorePorts, 'storage' | 'owner' | 'actors' | 'logger'>
 
-export function awaitBackupTime(ports: Pick<DatastorePorts, 'storage'>) {
-  return async ({ schedule, since }: { schedule: string; since: string }, signal: AbortSignal) => {
-    const dueAt = nextTime(schedule, new Date(since))?.getTime() ?? Number.POSITIVE_INFINITY
-    await awaitExpiry({ wakeAt: dueAt }, signal)
-    // The next time is computed from now, but never from before the backup that is due.
-    const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
-    return { at, backupId: ports.storage.ids.newId('bak') }
-  }
+export async function awaitBackupTime(
+  ports: Pick<DatastorePorts, 'storage'>,
+  { schedule, since }: { schedule: string; since: string },
+  signal: AbortSignal,
+) {
+  const dueAt = nextTime(schedule, new Date(since))?.getTime() ?? Number.POSITIVE_INFINITY
+  await awaitExpiry({ wakeAt: dueAt }, signal)
+  // The next time is computed from now, but never from before the backup that is due.
+  const at = new Date(Math.max(Date.now(), dueAt)).toISOString()
+  return { at, backupId: ports.storage.ids.newId('bak') }
 }
 
-export function startBackup(ports: SpawnPorts) {
-  return async (slot: BackupSlot) => {
-    const running = backupsOf(ports, slot.id).find(
-      ({ id, status, trigger }) => id !== slot.backupId && status === 'running' && trigger === 'schedule',
+export async function beginBackup(ports: SpawnPorts, slot: BackupSlot) {
+  const running = backupsOf(ports, slot.id).find(
+    ({ id, status, trigger }) => id !== slot.backupId && status === 'running' && trigger === 'schedule',
+  )
+  if (running) {
+    ports.logger.warn(
+      { datastore: running.datastore, backup: running.id },
+      'the previous backup has not ended: none is started',
     )
-    if (running) {
-      ports.logger.warn(
-        { datastore: running.datastore, backup: running.id },
-        'the previous backup has not ended: none is started',
-      )
-    } else await spawnBackup(ports, slot, 'schedule', bySchedule)
-    return { at: isoNow() }
-  }
+  } else await spawnBackup(ports, slot, 'schedule', bySchedule)
 }
 
 export async function spawnBackup(

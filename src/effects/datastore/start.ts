@@ -10,11 +10,9 @@ import { datastoreKind, datastoreName, labels } from '../../docker/engine/names.
 import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { checkFreeDisk } from '../disk/disk.ts'
-import { isoNow } from '../iso-now.ts'
 import { allocateAddress } from '../isolation/isolation.ts'
 import { type Datastore, findCappedLimit, findDatastore, limitsOf } from './access.ts'
-import { imageOf, waitForEngineBriefly } from './image.ts'
-import type { DatastorePorts, DatastoreSettings } from './ports.ts'
+import { type DatastorePorts, type DatastoreSettings, imageOf, waitForEngineBriefly } from './kind.ts'
 
 type StartInput = DatastoreSlot & { isNew: boolean; isAfresh: boolean }
 
@@ -23,36 +21,38 @@ export const stopSeconds = 60
 const portReleaseTimeoutMs = 5_000
 const pollIntervalMs = 250
 
-export function startDatastore(ports: DatastorePorts) {
-  return async ({ id, kind, version, isNew, isAfresh }: StartInput, signal: AbortSignal) => {
-    const network = await waitForEngineBriefly(ports, signal)
-    const datastore = findDatastore(ports, id)
-    // A datastore with existing data is started even if the disk is full.
-    if (isNew) await checkFreeDisk(ports.settings, 'a datastore')
-    if (isAfresh) await removeIncomplete(ports, datastore)
-    const volume = volumeOf(ports, datastore)
-    await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
-    const address = await allocateAddress(ports, id, 0, network)
-    const limits = limitsOf(ports, datastore.record)
-    const specOf = (port: number): DatastoreSpec => ({
-      ...limits,
-      id,
-      name: datastore.record.name,
-      volume,
-      image: imageOf(ports, kind, version),
-      network: network.name,
-      address,
-      env: datastore.kind.env(datastore.credentials),
-      script: datastore.kind.script,
-      mountPath: datastore.kind.mountPath(version),
-      port: { inside: datastorePorts[kind], host: port, bind: ports.settings.datastoreBind },
-      restart: 'no',
-    })
-    const hostPort = await startOnFreePort(ports, datastore, specOf, signal)
-    // An existing container still has its former limits.
-    await ports.datastores.limit(datastore.name, limits)
-    return { at: isoNow(), hostPort, notice: findCappedLimit(limits, await ports.engine.info()) }
-  }
+export async function startDatastore(
+  ports: DatastorePorts,
+  { id, kind, version, isNew, isAfresh }: StartInput,
+  signal: AbortSignal,
+) {
+  const network = await waitForEngineBriefly(ports, signal)
+  const datastore = findDatastore(ports, id)
+  // A datastore with existing data is started even if the disk is full.
+  if (isNew) await checkFreeDisk(ports.settings, 'a datastore')
+  if (isAfresh) await removeIncomplete(ports, datastore)
+  const volume = volumeOf(ports, datastore)
+  await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
+  const address = await allocateAddress(ports, id, 0, network)
+  const limits = limitsOf(ports, datastore.record)
+  const specOf = (port: number): DatastoreSpec => ({
+    ...limits,
+    id,
+    name: datastore.record.name,
+    volume,
+    image: imageOf(ports, kind, version),
+    network: network.name,
+    address,
+    env: datastore.kind.env(datastore.credentials),
+    script: datastore.kind.script,
+    mountPath: datastore.kind.mountPath(version),
+    port: { inside: datastorePorts[kind], host: port, bind: ports.settings.datastoreBind },
+    restart: 'no',
+  })
+  const hostPort = await startOnFreePort(ports, datastore, specOf, signal)
+  // An existing container still has its former limits.
+  await ports.datastores.limit(datastore.name, limits)
+  return { hostPort, notice: findCappedLimit(limits, await ports.engine.info()) }
 }
 
 /** Uses the same port as before, or another one if that port stays in use. */
@@ -106,12 +106,9 @@ export function volumeLabels({ record: { id, name } }: Datastore): Record<string
 }
 
 /** Stops the server cleanly, so that it needs no recovery. A missing or stopped container is fine. */
-export function stopDatastore(ports: DatastorePorts) {
-  return async ({ id }: { id: string }, signal: AbortSignal) => {
-    await waitForEngineBriefly(ports, signal)
-    await ports.instances.stop(findDatastore(ports, id).name, stopSeconds)
-    return { at: isoNow() }
-  }
+export async function stopDatastore(ports: DatastorePorts, { id }: { id: string }, signal: AbortSignal) {
+  await waitForEngineBriefly(ports, signal)
+  await ports.instances.stop(findDatastore(ports, id).name, stopSeconds)
 }
 
 type PortSettings = Pick<DatastoreSettings, 'datastoreBind' | 'datastorePorts'>

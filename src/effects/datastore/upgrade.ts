@@ -6,16 +6,14 @@ import { claimVolume, hasVolume, removeVolume } from '../../docker/containers/vo
 import { datastoreName } from '../../docker/engine/names.ts'
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
+import { useTool } from '../backup/backup.ts'
 import type { ToolPorts } from '../backup/ports.ts'
-import { useTool } from '../backup/tool.ts'
 import { byServer } from '../by.ts'
 import { freeBytes, guardDockerDisk } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, waitForCommit } from '../waiting.ts'
 import { type Datastore, findDatastore, runInDatastore } from './access.ts'
-import { imageOf, obtainImage } from './image.ts'
-import { postgresEnv } from './kind.ts'
-import type { DatastorePorts } from './ports.ts'
+import { type DatastorePorts, imageOf, obtainImage, postgresEnv } from './kind.ts'
 import { stopSeconds, volumeLabels } from './start.ts'
 import { awaitAnswer } from './upkeep.ts'
 
@@ -24,24 +22,25 @@ export type UpgradePorts = DatastorePorts & ToolPorts
 /** The new data, and what the new server logs while it loads them. */
 const copiesThatFit = 2
 
-export function checkUpgrade(ports: UpgradePorts) {
-  return async ({ id, kind, upgrade }: UpgradeSlot, signal: AbortSignal) => {
-    const { version } = upgrade.to
-    if (imageOf(ports, kind, version) === imageOf(ports, kind, upgrade.from.version))
-      throw new Failure('upgrade_refused', '--postgres-image names one image for all versions')
-    await obtainImage(ports)({ kind, version }, signal)
-    const datastore = findDatastore(ports, id)
-    const { obstacles, extensions } = await inspect(ports, datastore, signal)
-    const [obstacle] = obstacles
-    if (obstacle) throw new Failure('upgrade_refused', `${obstacle}, cannot be moved`)
-    const listing = { version, script: listExtensionsScript }
-    const available = await runNewVersion(ports, datastore, listing, signal)
-    const missing = extensions.filter((name) => !available.split('\n').includes(name))
-    if (missing.length > 0)
-      throw new Failure('upgrade_refused', `Postgres ${version} here has no extension ${missing.join(', ')}`)
-    await requireSpace(ports, datastore, signal)
-    return { at: isoNow() }
-  }
+export async function checkUpgrade(
+  ports: UpgradePorts,
+  { id, kind, upgrade }: UpgradeSlot,
+  signal: AbortSignal,
+) {
+  const { version } = upgrade.to
+  if (imageOf(ports, kind, version) === imageOf(ports, kind, upgrade.from.version))
+    throw new Failure('upgrade_refused', '--postgres-image names one image for all versions')
+  await obtainImage(ports, { kind, version }, signal)
+  const datastore = findDatastore(ports, id)
+  const { obstacles, extensions } = await inspect(ports, datastore, signal)
+  const [obstacle] = obstacles
+  if (obstacle) throw new Failure('upgrade_refused', `${obstacle}, cannot be moved`)
+  const listing = { version, script: listExtensionsScript }
+  const available = await runNewVersion(ports, datastore, listing, signal)
+  const missing = extensions.filter((name) => !available.split('\n').includes(name))
+  if (missing.length > 0)
+    throw new Failure('upgrade_refused', `Postgres ${version} here has no extension ${missing.join(', ')}`)
+  await requireSpace(ports, datastore, signal)
 }
 
 async function inspect(ports: UpgradePorts, datastore: Datastore, signal: AbortSignal) {
@@ -110,36 +109,30 @@ async function runNewVersion(
 }
 
 /** An interrupted copy is not repeated: the datastore has been closed for an unknown time already. */
-export function copyData(ports: UpgradePorts) {
-  return async ({ id, upgrade }: UpgradeSlot, signal: AbortSignal) => {
-    const volume = datastoreName(ports.owner, upgrade.to.volume)
-    if (await hasVolume(ports.engine, volume))
-      throw new Failure('upgrade_failed', 'berthd was stopped during the copy')
-    const datastore = findDatastore(ports, id)
-    await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
-    await ports.instances.stop(datastore.name, stopSeconds)
-    await ports.datastores.disconnect(datastore.name)
-    await ports.instances.start(datastore.name)
-    await awaitAnswer(ports)({ id }, signal)
-    await guardDockerDisk(ports, 'an upgrade', signal, (bound) =>
-      runNewVersion(ports, datastore, { version: upgrade.to.version, script: copyScript, volume }, bound),
-    )
-    return { at: isoNow() }
-  }
+export async function copyData(ports: UpgradePorts, { id, upgrade }: UpgradeSlot, signal: AbortSignal) {
+  const volume = datastoreName(ports.owner, upgrade.to.volume)
+  if (await hasVolume(ports.engine, volume))
+    throw new Failure('upgrade_failed', 'berthd was stopped during the copy')
+  const datastore = findDatastore(ports, id)
+  await claimVolume(ports.engine, ports.owner, volume, volumeLabels(datastore))
+  await ports.instances.stop(datastore.name, stopSeconds)
+  await ports.datastores.disconnect(datastore.name)
+  await ports.instances.start(datastore.name)
+  await awaitAnswer(ports, { id }, signal)
+  await guardDockerDisk(ports, 'an upgrade', signal, (bound) =>
+    runNewVersion(ports, datastore, { version: upgrade.to.version, script: copyScript, volume }, bound),
+  )
 }
 
 /** Leaves a server alone that is not closed yet. The next start creates a container with a network. */
-export function undoUpgrade(ports: UpgradePorts) {
-  return async ({ id, upgrade }: UpgradeSlot, signal: AbortSignal) => {
-    await retryUntilCleanedUp(ports, id, signal, async () => {
-      await ports.tools.remove(id)
-      const volume = datastoreName(ports.owner, upgrade.to.volume)
-      if (!(await hasVolume(ports.engine, volume))) return
-      await removeServer(ports, id)
-      await removeVolume(ports.engine, ports.owner, volume, id)
-    })
-    return { at: isoNow() }
-  }
+export async function undoUpgrade(ports: UpgradePorts, { id, upgrade }: UpgradeSlot, signal: AbortSignal) {
+  await retryUntilCleanedUp(ports, id, signal, async () => {
+    await ports.tools.remove(id)
+    const volume = datastoreName(ports.owner, upgrade.to.volume)
+    if (!(await hasVolume(ports.engine, volume))) return
+    await removeServer(ports, id)
+    await removeVolume(ports.engine, ports.owner, volume, id)
+  })
 }
 
 async function removeServer(ports: UpgradePorts, id: string): Promise<void> {
@@ -148,25 +141,22 @@ async function removeServer(ports: UpgradePorts, id: string): Promise<void> {
   await ports.instances.remove(name)
 }
 
-export function switchVolume(ports: UpgradePorts) {
-  return async ({ id, upgrade }: UpgradeSlot, signal: AbortSignal) => {
-    const { from, to, removal, keptBy } = upgrade
-    if (keptBy !== null) await keepVolume(ports, keptBy, signal)
-    await retryUntilCleanedUp(ports, id, signal, () => removeServer(ports, id))
-    await ports.storage.datastores.useVolume(id, to.volume)
-    const input = {
-      id: removal.id,
-      disk: datastoreName(ports.owner, from.volume),
-      serviceId: id,
-      at: isoNow(),
-      serviceName: findDatastore(ports, id).record.name,
-      expiresAt: removal.expiresAt,
-    }
-    await ports.actors.spawn('disk-removal', removal.id, input, {
-      by: byServer('the upgrade of a datastore'),
-    })
-    return { at: isoNow() }
+export async function switchVolume(ports: UpgradePorts, { id, upgrade }: UpgradeSlot, signal: AbortSignal) {
+  const { from, to, removal, keptBy } = upgrade
+  if (keptBy !== null) await keepVolume(ports, keptBy, signal)
+  await retryUntilCleanedUp(ports, id, signal, () => removeServer(ports, id))
+  await ports.storage.datastores.useVolume(id, to.volume)
+  const input = {
+    id: removal.id,
+    disk: datastoreName(ports.owner, from.volume),
+    serviceId: id,
+    at: isoNow(),
+    serviceName: findDatastore(ports, id).record.name,
+    expiresAt: removal.expiresAt,
   }
+  await ports.actors.spawn('disk-removal', removal.id, input, {
+    by: byServer('the upgrade of a datastore'),
+  })
 }
 
 /** Takes the volume out of the trash. Throws `upgrade_refused` if that comes too late. */

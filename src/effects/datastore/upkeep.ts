@@ -12,7 +12,6 @@ import { datastorePorts } from '../../domain/datastore-urls.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { tryConnection } from '../connection.ts'
-import { isoNow } from '../iso-now.ts'
 import {
   checkDatastore,
   type Datastore,
@@ -21,8 +20,7 @@ import {
   limitsOf,
   maskPassword,
 } from './access.ts'
-import { waitForEngineBriefly } from './image.ts'
-import type { DatastorePorts } from './ports.ts'
+import { type DatastorePorts, waitForEngineBriefly } from './kind.ts'
 
 /** Events wake the loop; this interval catches missed events. */
 const roundIntervalMs = 3000
@@ -32,37 +30,35 @@ const roundsPerHealthCheck = 10
 /** Failed probes in a row. */
 const maxMisses = 3
 
-export function keepDatastore(ports: DatastorePorts) {
-  return async ({ id }: { id: string }, signal: AbortSignal) => {
-    const beganAt = Date.now()
-    let misses = 0
-    const caughtUp = { revision: 0 }
-    let wake = () => {}
-    const unsubscribe = ports.instanceEvents.subscribe(id, () => wake())
-    try {
-      for (let round = 1; ; round++) {
-        signal.throwIfAborted()
-        const datastore = findDatastore(ports, id)
-        const loss = await findLoss(ports, datastore, caughtUp, signal)
-        if (loss !== null) return toLossOutput(beganAt, loss)
-        const isQuestioned = round % roundsPerHealthCheck === 0 || misses > 0
-        const silence = await findConnectionFailure(ports, datastore, isQuestioned, signal)
-        misses = silence === null ? 0 : misses + 1
-        if (misses >= maxMisses) return toLossOutput(beganAt, `it does not respond: ${silence}`)
-        await waitForWake(
-          (listener) => (wake = listener),
-          misses > 0 ? connectTimeoutMs / 2 : roundIntervalMs,
-          signal,
-        )
-      }
-    } finally {
-      unsubscribe()
+export async function keepDatastore(ports: DatastorePorts, { id }: { id: string }, signal: AbortSignal) {
+  const beganAt = Date.now()
+  let misses = 0
+  const caughtUp = { revision: 0 }
+  let wake = () => {}
+  const unsubscribe = ports.instanceEvents.subscribe(id, () => wake())
+  try {
+    for (let round = 1; ; round++) {
+      signal.throwIfAborted()
+      const datastore = findDatastore(ports, id)
+      const loss = await findLoss(ports, datastore, caughtUp, signal)
+      if (loss !== null) return toLossOutput(beganAt, loss)
+      const isQuestioned = round % roundsPerHealthCheck === 0 || misses > 0
+      const silence = await findConnectionFailure(ports, datastore, isQuestioned, signal)
+      misses = silence === null ? 0 : misses + 1
+      if (misses >= maxMisses) return toLossOutput(beganAt, `it does not respond: ${silence}`)
+      await waitForWake(
+        (listener) => (wake = listener),
+        misses > 0 ? connectTimeoutMs / 2 : roundIntervalMs,
+        signal,
+      )
     }
+  } finally {
+    unsubscribe()
   }
 }
 
 function toLossOutput(beganAt: number, message: string) {
-  return { at: isoNow(), code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
+  return { code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
 }
 
 /** The reason why the datastore is certainly down; null while Docker does not report it. */
@@ -152,39 +148,33 @@ const maxPauseMs = 1000
 const tailLines = 20
 
 /** Afterwards Docker itself restarts the datastore, also after a reboot and without the daemon. */
-export function awaitAnswer(ports: DatastorePorts) {
-  return async ({ id }: { id: string }, signal: AbortSignal) => {
-    const datastore = findDatastore(ports, id)
-    let reason = 'it has just started'
-    try {
-      await withTimeout(startTimeoutMs, signal, async (bound) => {
-        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
-          const state = await ports.instances.inspect(datastore.name)
-          if (state?.state !== 'running')
-            throw new Failure('datastore_failed', await explainLoss(ports, datastore, bound))
-          const refusal = await checkDatastore(ports, datastore, bound).catch((error: unknown) => {
-            // The container ended during the check. The next inspection shows how.
-            if (codeOf(error) !== 'docker_error') throw error
-            return messageOf(error)
-          })
-          if (refusal === null) return
-          reason = refusal
-          await sleep(pauseMs, bound)
-        }
-      })
-    } catch (error) {
-      signal.throwIfAborted()
-      if (codeOf(error) !== 'timeout') throw error
-      throw new Failure(
-        'datastore_failed',
-        `it does not respond within ${duration(startTimeoutMs)}: ${reason}`,
-      )
-    }
-    // The limits may have changed during the start.
-    await applyLimitsAgain(ports, datastore, signal)
-    await ports.instances.setRestart(datastore.name, 'unless-stopped')
-    return { at: isoNow() }
+export async function awaitAnswer(ports: DatastorePorts, { id }: { id: string }, signal: AbortSignal) {
+  const datastore = findDatastore(ports, id)
+  let reason = 'it has just started'
+  try {
+    await withTimeout(startTimeoutMs, signal, async (bound) => {
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
+        const state = await ports.instances.inspect(datastore.name)
+        if (state?.state !== 'running')
+          throw new Failure('datastore_failed', await explainLoss(ports, datastore, bound))
+        const refusal = await checkDatastore(ports, datastore, bound).catch((error: unknown) => {
+          // The container ended during the check. The next inspection shows how.
+          if (codeOf(error) !== 'docker_error') throw error
+          return messageOf(error)
+        })
+        if (refusal === null) return
+        reason = refusal
+        await sleep(pauseMs, bound)
+      }
+    })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (codeOf(error) !== 'timeout') throw error
+    throw new Failure('datastore_failed', `it does not respond within ${duration(startTimeoutMs)}: ${reason}`)
   }
+  // The limits may have changed during the start.
+  await applyLimitsAgain(ports, datastore, signal)
+  await ports.instances.setRestart(datastore.name, 'unless-stopped')
 }
 
 /** A message: the container no longer exists, or how it ended, with the last line of its output. */
@@ -217,11 +207,13 @@ async function lastOutputLine(
  * In place, without a restart. A datastore without a container gets them when it is created, a stopped one
  * at its next start.
  */
-export function applyLimits(ports: DatastorePorts) {
-  return async ({ id }: { id: string } & DatastoreLimits, signal: AbortSignal) => {
-    await waitForEngineBriefly(ports, signal)
-    return { at: isoNow(), notice: await setContainerLimits(ports, id, signal) }
-  }
+export async function applyLimits(
+  ports: DatastorePorts,
+  { id }: { id: string } & DatastoreLimits,
+  signal: AbortSignal,
+) {
+  await waitForEngineBriefly(ports, signal)
+  return { notice: await setContainerLimits(ports, id, signal) }
 }
 
 /**

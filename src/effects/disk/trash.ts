@@ -2,7 +2,6 @@
 import { sleep } from '../../async/sleep.ts'
 import { findVolume, volumeBytes } from '../../docker/containers/volumes.ts'
 import type { EnginePorts } from '../engine/ports.ts'
-import { isoNow } from '../iso-now.ts'
 import type { CleanupPorts } from '../waiting.ts'
 import { retryUntilCleanedUp } from '../waiting.ts'
 
@@ -15,7 +14,6 @@ export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortS
   for (let left = wakeAt - Date.now(); left > 0; left = wakeAt - Date.now()) {
     await sleep(Math.min(left, pollIntervalMs), signal)
   }
-  return { at: isoNow() }
 }
 
 /** Whether that volume exists, and its size if it can be measured in time. */

@@ -32,7 +32,7 @@ export function edgeEffects(ports: EdgePorts, parts: EdgeParts | null): Effects<
       await rounds.render()
       if (mode === 'host') await removeEdgeContainers(ports).catch(() => undefined)
       else await stopHostProcesses(files)
-      return { generation: await reconciler.start(signal), at: isoNow() }
+      return { generation: await reconciler.start(signal) }
     },
 
     async keepRoutes({ id }, signal) {
@@ -40,13 +40,12 @@ export function edgeEffects(ports: EdgePorts, parts: EdgeParts | null): Effects<
       const over = new AbortController()
       void reconciler.compare(id, AbortSignal.any([signal, over.signal]))
       await reconciler.reconcile(id, signal).finally(() => over.abort())
-      return { at: isoNow() }
     },
 
     async upgradeEdge(request, signal) {
       await opened
       await rounds.render()
-      return { ...(await reconciler.upgrade(request, signal)), at: isoNow() }
+      return reconciler.upgrade(request, signal)
     },
 
     stopEdge: () => stopAll(ports),
@@ -60,20 +59,18 @@ const edgeOff = async () => {
 
 const disabledEdgeEffects = {
   startEdge: edgeOff,
-  keepRoutes: async () => ({ at: isoNow() }),
+  keepRoutes: async () => {},
   upgradeEdge: edgeOff,
 }
 
 const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) => {
   await sleep(Math.max(0, wakeAt - Date.now()), signal)
-  return { at: isoNow() }
 }
 
 /** Stops both kinds of edge, because the current mode may differ from the previous one. */
-async function stopAll(ports: EdgePorts): Promise<{ at: string }> {
+async function stopAll(ports: EdgePorts): Promise<void> {
   await stopHostProcesses(openEdgeFiles(ports.settings.dataDir))
   await removeEdgeContainers(ports)
-  return { at: isoNow() }
 }
 
 export interface EdgeParts {

@@ -47,7 +47,6 @@ export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof 
         gitConnections.removeWithin(id)
         ports.storage.gitAuthorizations.removeWithin(id)
       })
-      return { at: isoNow() }
     },
   }
 }
@@ -75,7 +74,7 @@ async function renew(ports: GitConnectionPorts, id: string) {
           gitConnections.putSecretsWithin(id, { kind: 'oauth', ...tokens, application })
       }),
     )
-    return { at: isoNow(), accessExpiresAt: tokens.expiresAt }
+    return { accessExpiresAt: tokens.expiresAt }
   } catch (error) {
     if (!(error instanceof ProviderRejection)) throw error
     const code = isRefusedGrant(error) ? 'git_authorization_rejected' : 'git_provider_unavailable'

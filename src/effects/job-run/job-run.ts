@@ -1,13 +1,6 @@
 // The effects of a job run. Its container is like an instance of the live deploy, except for its command, its
 // name and its end.
-import type {
-  EndedRun,
-  FollowedRun,
-  machine,
-  RunFollow,
-  RunSlot,
-  RunStart,
-} from '../../../machines/job-run.ts'
+import type { machine, RunFollow, RunSlot, RunStart } from '../../../machines/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -28,30 +21,22 @@ import { isoNow } from '../iso-now.ts'
 import { allocateAddress } from '../isolation/isolation.ts'
 import { openActorLog } from '../logs/actor-log.ts'
 import { openCollectedLog } from '../logs/collected-log.ts'
+import { bind } from '../ports.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
 import type { JobRunPorts } from './ports.ts'
 import { awaitTurn, cancelWithService, logOnce } from './turn.ts'
 
 export function jobRunEffects(ports: JobRunPorts): Effects<typeof machine> {
-  return {
-    awaitTurn: awaitTurn(ports),
-    startRun: startRun(ports),
-    followRun: followRun(ports),
-    stopRun: stopRun(ports),
-    clearRun: clearRun(ports),
-  }
+  return bind(ports, { awaitTurn, startRun, followRun, stopRun, clearRun })
 }
 
 /** An existing container is the run itself, active or ended, and is never created again. */
-function startRun(ports: JobRunPorts) {
-  return (input: RunStart, outer: AbortSignal) =>
-    cancelWithService(ports, input.serviceId, outer, async (signal) => {
-      ports.jobSlots.reserve(input)
-      const { startedAt } = await retryWhileEngineUnavailable(ports, signal, () =>
-        begin(ports, input, signal),
-      )
-      return { at: isoNow(), startedAt: startedAt ?? isoNow() }
-    })
+function startRun(ports: JobRunPorts, input: RunStart, outer: AbortSignal) {
+  return cancelWithService(ports, input.serviceId, outer, async (signal) => {
+    ports.jobSlots.reserve(input)
+    const { startedAt } = await retryWhileEngineUnavailable(ports, signal, () => begin(ports, input, signal))
+    return { startedAt: startedAt ?? isoNow() }
+  })
 }
 
 async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): Promise<InstanceState> {
@@ -97,25 +82,24 @@ async function buildSpec(
 }
 
 /** A run that ended while the daemon was down keeps its result, even beyond its limit. */
-function followRun(ports: JobRunPorts) {
-  return (input: RunFollow, outer: AbortSignal): Promise<FollowedRun> =>
-    cancelWithService(ports, input.serviceId, outer, async (signal) => {
-      ports.jobSlots.reserve(input)
-      const { name: service } = ports.storage.services.get(input.serviceId)!
-      const name = jobName(ports.owner, service, input.id)
-      const leftMs = await remainingMs(ports, input, name, signal)
-      const readToEnd = async (signal: AbortSignal) => {
-        await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, input.id, name, signal))
-        return retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspectExit(name, signal))
-      }
-      const isRunning = async () => (await remainingMs(ports, input, name, signal)) !== null
-      const exit = await withinLimit(input, leftMs, signal, readToEnd, isRunning)
-      if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
-      const trouble = await describeFailure(ports, input, exit, signal)
-      const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
-      const { exitCode, startedAt, finishedAt } = exit
-      return { at: isoNow(), exitCode, startedAt, finishedAt, trouble, code }
-    })
+function followRun(ports: JobRunPorts, input: RunFollow, outer: AbortSignal) {
+  return cancelWithService(ports, input.serviceId, outer, async (signal) => {
+    ports.jobSlots.reserve(input)
+    const { name: service } = ports.storage.services.get(input.serviceId)!
+    const name = jobName(ports.owner, service, input.id)
+    const leftMs = await remainingMs(ports, input, name, signal)
+    const readToEnd = async (signal: AbortSignal) => {
+      await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, input.id, name, signal))
+      return retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspectExit(name, signal))
+    }
+    const isRunning = async () => (await remainingMs(ports, input, name, signal)) !== null
+    const exit = await withinLimit(input, leftMs, signal, readToEnd, isRunning)
+    if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
+    const trouble = await describeFailure(ports, input, exit, signal)
+    const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
+    const { exitCode, startedAt, finishedAt } = exit
+    return { exitCode, startedAt, finishedAt, trouble, code }
+  })
 }
 
 /** Null for a run that has ended: its output is read without a limit. */
@@ -175,24 +159,22 @@ const removalTimeoutMs = 11_500
 const minReadMs = 1500
 
 /** SIGTERM, ten seconds, SIGKILL. The output until then is stored. */
-function stopRun(ports: JobRunPorts) {
-  return async (input: RunSlot, signal: AbortSignal): Promise<EndedRun> => {
-    ports.jobSlots.reserve(input)
-    const beganAt = performance.now()
-    let ended: InstanceState | null = null
-    await retryUntilCleanedUp(ports, input.id, signal, async () => {
-      for (const { name } of await ports.instances.list({ deployId: input.id, kind: jobKind })) {
-        await ports.instances.stop(name, graceSeconds)
-        ended = await ports.instances.inspect(name)
-        // A container that never ran has no output.
-        if (!ended || ended.state === 'created') continue
-        const leftMs = removalTimeoutMs - (performance.now() - beganAt)
-        await readRemainingOutput(ports, input.id, name, Math.max(minReadMs, leftMs), signal)
-      }
-    })
-    const { exitCode = null, startedAt = null, finishedAt = null } = (ended as InstanceState | null) ?? {}
-    return { at: isoNow(), exitCode, startedAt, finishedAt }
-  }
+async function stopRun(ports: JobRunPorts, input: RunSlot, signal: AbortSignal) {
+  ports.jobSlots.reserve(input)
+  const beganAt = performance.now()
+  let ended: InstanceState | null = null
+  await retryUntilCleanedUp(ports, input.id, signal, async () => {
+    for (const { name } of await ports.instances.list({ deployId: input.id, kind: jobKind })) {
+      await ports.instances.stop(name, graceSeconds)
+      ended = await ports.instances.inspect(name)
+      // A container that never ran has no output.
+      if (!ended || ended.state === 'created') continue
+      const leftMs = removalTimeoutMs - (performance.now() - beganAt)
+      await readRemainingOutput(ports, input.id, name, Math.max(minReadMs, leftMs), signal)
+    }
+  })
+  const { exitCode = null, startedAt = null, finishedAt = null } = (ended as InstanceState | null) ?? {}
+  return { exitCode, startedAt, finishedAt }
 }
 
 async function readRemainingOutput(
@@ -250,17 +232,18 @@ async function isStillRunning({ instances }: JobRunPorts, name: string): Promise
 const maxRetainedRuns = 1000
 
 /** Clients that follow the log do not wait for the container, the address and old runs. */
-function clearRun(ports: JobRunPorts) {
-  return async ({ id, serviceId, outcome }: RunSlot & { outcome: string }, signal: AbortSignal) => {
-    await openActorLog(ports, 'job', id).close(outcome)
-    // The container has ended, so the slot is free before Docker has removed the container.
-    ports.jobSlots.release(id)
-    await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
-    await ports.storage.addresses.release(id)
-    for (const old of await ports.storage.actors.removeOlder('job-run', serviceId, maxRetainedRuns)) {
-      await ports.storage.logs.remove(old)
-    }
-    return { at: isoNow() }
+async function clearRun(
+  ports: JobRunPorts,
+  { id, serviceId, outcome }: RunSlot & { outcome: string },
+  signal: AbortSignal,
+) {
+  await openActorLog(ports, 'job', id).close(outcome)
+  // The container has ended, so the slot is free before Docker has removed the container.
+  ports.jobSlots.release(id)
+  await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
+  await ports.storage.addresses.release(id)
+  for (const old of await ports.storage.actors.removeOlder('job-run', serviceId, maxRetainedRuns)) {
+    await ports.storage.logs.remove(old)
   }
 }
 

@@ -13,20 +13,19 @@ import type { JobRunPorts } from './ports.ts'
 
 type TurnInput = RunSlot & Pick<JobRunInput, 'command' | 'overlap'>
 
-export function awaitTurn(ports: JobRunPorts) {
-  return (input: TurnInput, outer: AbortSignal) =>
-    cancelWithService(ports, input.serviceId, outer, async (signal) => {
-      const log = openActorLog(ports, 'job', input.id)
-      // Also lets runs that continue after a restart of the daemon get their slots back first.
-      await waitForEngine(ports, signal, log.info)
-      const hasLogged = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
-      await ports.jobSlots.acquire(input, signal, (running) => {
-        if (running !== null) {
-          log.info(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`)
-        } else if (!hasLogged) log.info('waiting for another run of this service to end')
-      })
-      return { at: isoNow(), ...findLiveVersion(ports, input) }
+export function awaitTurn(ports: JobRunPorts, input: TurnInput, outer: AbortSignal) {
+  return cancelWithService(ports, input.serviceId, outer, async (signal) => {
+    const log = openActorLog(ports, 'job', input.id)
+    // Also lets runs that continue after a restart of the daemon get their slots back first.
+    await waitForEngine(ports, signal, log.info)
+    const hasLogged = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
+    await ports.jobSlots.acquire(input, signal, (running) => {
+      if (running !== null) {
+        log.info(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`)
+      } else if (!hasLogged) log.info('waiting for another run of this service to end')
     })
+    return findLiveVersion(ports, input)
+  })
 }
 
 /** With the policy `replace` it ends the older runs. Returns whether the log mentions the wait. */

@@ -4,7 +4,7 @@
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { size } from '../../quantities.ts'
-import { findToolError, runTool } from '../backup/tool.ts'
+import { findToolError, runTool } from '../backup/backup.ts'
 import { type Restorer, type RestoreStep, readRestoreFile, runCommand } from './step.ts'
 
 const sourcePort = 16_379

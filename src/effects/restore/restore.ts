@@ -8,7 +8,6 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { verifyFile, waitUntilServing } from '../backup/backup.ts'
 import { findDatastore } from '../datastore/access.ts'
 import { guardDockerDisk } from '../disk/disk.ts'
-import { isoNow } from '../iso-now.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
 import { formatOfFile, readSql } from './plain-sql.ts'
 import { postgresRestorer } from './postgres.ts'
@@ -31,7 +30,6 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
         await retryWhileEngineUnavailable(ports, signal, () =>
           verifyFile(ports, datastore, { id: input.id, path }, signal),
         )
-      return { at: isoNow() }
     },
 
     async loadData(input, signal) {
@@ -43,18 +41,16 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
       await withRetries(ports, input, signal, load, (error) =>
         ['docker_error', 'docker_unavailable'].includes(codeOf(error)),
       )
-      return { at: isoNow() }
     },
 
     async switchData(input, signal) {
       const switchOver = (step: RestoreStep) => restorerOf(step).switchOver(step)
       // If an attempt is interrupted, the next one detects how far it got.
       await withRetries(ports, input, signal, switchOver, () => !isMissing(ports, input.datastoreId))
-      return { at: isoNow() }
     },
 
-    tidyRestore: finalStep(ports, (step) => restorerOf(step).tidy(step)),
-    undoRestore: finalStep(ports, (step) => restorerOf(step).undo(step)),
+    tidyRestore: (input, signal) => finish(ports, input, signal, (step) => restorerOf(step).tidy(step)),
+    undoRestore: (input, signal) => finish(ports, input, signal, (step) => restorerOf(step).undo(step)),
   }
 }
 
@@ -94,18 +90,20 @@ function asRestoreFailure(error: unknown): unknown {
 }
 
 /** A final step, retried until it succeeds or the datastore is deleted. */
-function finalStep(ports: RestorePorts, work: (step: RestoreStep) => Promise<void>) {
-  return async (input: RestoreSlot, signal: AbortSignal) => {
-    const { id, datastoreId, backupId } = input
-    const finish = async () => {
-      await ports.tools.remove(id)
-      if (isMissing(ports, datastoreId)) return
-      await work({ ports, datastore: await waitUntilServing(ports, datastoreId, signal), input, signal })
-    }
-    await retryUntilCleanedUp(ports, id, signal, finish, () => true)
-    if (backupId === null) await ports.storage.restoreFiles.remove(id)
-    return { at: isoNow() }
+async function finish(
+  ports: RestorePorts,
+  input: RestoreSlot,
+  signal: AbortSignal,
+  work: (step: RestoreStep) => Promise<void>,
+) {
+  const { id, datastoreId, backupId } = input
+  const attempt = async () => {
+    await ports.tools.remove(id)
+    if (isMissing(ports, datastoreId)) return
+    await work({ ports, datastore: await waitUntilServing(ports, datastoreId, signal), input, signal })
   }
+  await retryUntilCleanedUp(ports, id, signal, attempt, () => true)
+  if (backupId === null) await ports.storage.restoreFiles.remove(id)
 }
 
 /**

@@ -38,7 +38,7 @@ for (const [what, keep, backups, deleted] of [
     const ids: string[] = []
     for (const each of backups) ids.push(await backup(each))
 
-    await pruneBackups(ports)({ datastoreId })
+    await pruneBackups(ports, { datastoreId })
 
     const expected = deleted.map((place) => ({ id: ids[place], type: 'delete', by: 'the schedule' }))
     assert.deepEqual(sent, expected)
@@ -53,7 +53,7 @@ test('all backups of a deleted datastore stay', async (t) => {
   const { ports, backup, sent } = await openBackupPorts(t)
   await backup()
 
-  await pruneBackups(ports)({ datastoreId: 'dst-1' })
+  await pruneBackups(ports, { datastoreId: 'dst-1' })
 
   assert.deepEqual(sent, [])
 })

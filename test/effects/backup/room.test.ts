@@ -50,7 +50,7 @@ test('a backup is canceled with the path, the free and the needed space', { skip
   const dumpFile = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }
   const input = { ...dumpFile, datastoreId, version: '17' }
 
-  const failure = await dumpDatastore(ports)(input, new AbortController().signal).then(
+  const failure = await dumpDatastore(ports, input, new AbortController().signal).then(
     () => null,
     (error: Error & { code: string }) => error,
   )

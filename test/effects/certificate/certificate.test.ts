@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CertificateEdge } from '../../../src/effects/certificate/ports.ts'
+import type { CertificateEdge } from '../../../src/effects/certificate/order.ts'
 import { openCa, otherAddress, serverAddress, withCa } from '../../support/edge/ca.ts'
 import { boot, isValid, isWaiting, openLife } from '../../support/effects/certificates.ts'
 import { serviceRow } from '../../support/storage/store-fixtures.ts'

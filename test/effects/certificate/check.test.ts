@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { isPublicAddress } from '../../../src/address-classes.ts'
 import { checkHost } from '../../../src/effects/certificate/check.ts'
 import { type Echo, openInternet } from '../../../src/effects/certificate/internet.ts'
-import type { CertificateEdge } from '../../../src/effects/certificate/ports.ts'
+import type { CertificateEdge } from '../../../src/effects/certificate/order.ts'
 import { startNameServer } from '../../support/edge/name-server.ts'
 
 const host = 'shop.example.com'

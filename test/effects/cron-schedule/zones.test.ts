@@ -51,12 +51,12 @@ async function collectDues(
     changes: { subscribe: () => () => undefined },
     ids: { newId: () => 'job-1' },
   })
-  const wait = awaitInstant({ storage }, immediateClock(from, instants))
+  const ports = { storage, clock: immediateClock(from, instants) }
   const dues: [at: string, due: DueRun][] = []
   let since = from
   let used: string[] = []
   for (const _ of instants) {
-    const step = await wait({ serviceId: 'svc-1', plan, since, used }, neverAborted)
+    const step = await awaitInstant(ports, { serviceId: 'svc-1', plan, since, used }, neverAborted)
     assert.ok('due' in step)
     dues.push([step.at, step.due])
     since = step.due.instant

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextTime } from '../../../src/domain/schedule.ts'
-import { awaitBackupTime, startBackup } from '../../../src/effects/datastore/schedule.ts'
+import { awaitBackupTime, beginBackup } from '../../../src/effects/datastore/schedule.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 
 const dayMs = 86_400_000
@@ -20,7 +20,7 @@ test('times missed for days during downtime are due immediately, and once', asyn
   clock(t, '2026-01-10T12:00:00.000Z')
   const since = '2026-01-01T00:00:00.000Z'
 
-  const { at, backupId } = await awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, neverAborted)
+  const { at, backupId } = await awaitBackupTime(ports, { schedule: '0 3 * * *', since }, neverAborted)
 
   assert.match(backupId, /^bak-/)
   assert.equal(at, '2026-01-10T12:00:00.000Z')
@@ -33,7 +33,7 @@ test('setting the clock back makes nothing due again', async (t) => {
   const ending = new AbortController()
   // The backup of three o'clock was created, and then the clock was set back to two.
   const since = '2026-01-10T03:00:00.000Z'
-  const waiting = awaitBackupTime(ports)({ schedule: '0 3 * * *', since }, ending.signal)
+  const waiting = awaitBackupTime(ports, { schedule: '0 3 * * *', since }, ending.signal)
   let isDue = false
   const noticing = waiting.then(() => {
     isDue = true
@@ -56,7 +56,7 @@ test('a time due in a moment is awaited, and the next is counted from then', asy
   const dueAt = new Date(Math.floor(now / hourMs) * hourMs).toISOString()
   const since = new Date(Date.parse(dueAt) - dayMs / 48).toISOString()
 
-  const { at } = await awaitBackupTime(ports)({ schedule: '@hourly', since }, neverAborted)
+  const { at } = await awaitBackupTime(ports, { schedule: '@hourly', since }, neverAborted)
 
   assert.ok(at >= dueAt, `${at} is before ${dueAt}`)
 })
@@ -65,7 +65,7 @@ test('a schedule starts a backup under its committed id', async (t) => {
   const { ports, datastore, spawned } = await openBackupPorts(t)
   await datastore()
 
-  await startBackup(ports)(slot)
+  await beginBackup(ports, slot)
 
   const [{ at: _, ...made }, ...more] = spawned as [(typeof spawned)[0]]
   const backupInput = {
@@ -83,11 +83,11 @@ test('no backup starts while the previous scheduled one runs; a manual one is no
   await datastore()
   await backup({ status: 'running', trigger: 'manual' })
   await backup({ status: 'failed' })
-  await startBackup(ports)(slot)
+  await beginBackup(ports, slot)
   assert.equal(spawned.length, 1)
   await backup({ status: 'running' })
 
-  await startBackup(ports)({ ...slot, backupId: 'bak-10' })
+  await beginBackup(ports, { ...slot, backupId: 'bak-10' })
 
   assert.deepEqual([spawned.length, warnings], [1, ['the previous backup has not ended: none is started']])
 })
@@ -97,7 +97,7 @@ test('a start repeated after a crash yields the same backup', async (t) => {
   await datastore()
   await backup({ id: slot.backupId, status: 'running' })
 
-  await startBackup(ports)(slot)
+  await beginBackup(ports, slot)
 
   assert.deepEqual(
     spawned.map(({ id }) => id),

@@ -1,7 +1,7 @@
 // The effects that put a datastore into the trash and remove it, when they are repeated too late.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DatastorePorts } from '../../../src/effects/datastore/ports.ts'
+import type { DatastorePorts } from '../../../src/effects/datastore/kind.ts'
 import { removeDatastore, trashDatastore } from '../../../src/effects/datastore/trash.ts'
 import { Failure } from '../../../src/errors.ts'
 import { id, openDatastorePorts, password } from '../../support/effects/datastore-ports.ts'
@@ -26,7 +26,7 @@ async function open(t: Parameters<typeof openDatastorePorts>[0], status: string)
     docker: { getVolume: () => volume },
   }
   const changed = standIn<DatastorePorts>({ ...ports, instances, engine })
-  return { ...opened, removed, put: () => trashDatastore(changed)({ id }, signal) }
+  return { ...opened, removed, put: () => trashDatastore(changed, { id }, signal) }
 }
 
 test('moving to the trash removes the container, and frees the name', async (t) => {
@@ -67,7 +67,7 @@ test('the container of another datastore that took the name is left alone', asyn
   const engine = { ...ports.engine, call: async () => ({ Labels: {} }) }
   const changed = standIn<DatastorePorts>({ ...ports, engine, instances: { ...ports.instances, remove } })
 
-  await removeDatastore(changed)({ id, backupId: null }, signal)
+  await removeDatastore(changed, { id, backupId: null }, signal)
 
   assert.deepEqual(removed, ['berth-datastore-shop'])
   assert.deepEqual([storage.datastores.has(id), storage.datastores.idOf('shop')], [false, 'dst-2'])

@@ -16,7 +16,7 @@ const away = () => {
 function keep(t: TestContext, { ports }: Site) {
   const end = new AbortController()
   t.after(() => end.abort())
-  const kept = keepDatastore(ports)({ id }, end.signal)
+  const kept = keepDatastore(ports, { id }, end.signal)
   kept.catch(() => undefined)
   return { kept, end }
 }
@@ -46,12 +46,12 @@ for (const [what, found, message] of [
 
     site.world.inspect = () => found && { ...up, startedAt: null, oomKilled: false, ...found }
 
-    const { at, servedMs, ...loss } = await kept
+    const { servedMs, ...loss } = await kept
     assert.equal(loss.code, 'datastore_failed')
     if (typeof message === 'string') assert.equal(loss.message, message)
     else assert.match(loss.message, message)
     assert.ok(!loss.message.includes(password))
-    assert.ok(servedMs >= 0 && Date.parse(at) > 0)
+    assert.ok(servedMs >= 0)
   })
 }
 

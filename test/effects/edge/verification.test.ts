@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openEdgeFiles } from '../../../src/edge/files.ts'
-import { verifyUpstream } from '../../../src/effects/edge/verification.ts'
+import { verifyUpstream } from '../../../src/effects/edge/haproxy-edge.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const wanted = { pool: 1, slot: 2, host: 'shop.localhost', healthPath: '/healthz' }

@@ -5,9 +5,13 @@ import type { KindName } from '../../../machines/index.ts'
 import { catalogue } from '../../../machines/index.ts'
 import { certificateEffects } from '../../../src/effects/certificate/certificate.ts'
 import { createCertificateClaims, createRoutedHosts } from '../../../src/effects/certificate/claims.ts'
-import { createDnsChallenges, type DnsPorts } from '../../../src/effects/certificate/dns-challenge.ts'
 import { type Internet, openInternet } from '../../../src/effects/certificate/internet.ts'
-import type { CertificateEdge, CertificatePorts } from '../../../src/effects/certificate/ports.ts'
+import {
+  type CertificateEdge,
+  type CertificatePorts,
+  createDnsChallenges,
+  type DnsPorts,
+} from '../../../src/effects/certificate/order.ts'
 import type { Logger } from '../../../src/logger.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import type { Storage } from '../../../storage/index.ts'

@@ -1,7 +1,7 @@
 // Job runs stored as rows that the test updates. The effects that start runs and await their turn are real.
 import type { TestContext } from 'node:test'
 import type { JobRunInput, JobRunRecord, Overlap } from '../../../machines/job-run.ts'
-import { type Clock, startRun, systemClock } from '../../../src/effects/cron-schedule/cron-schedule.ts'
+import { beginRun, type Clock, systemClock } from '../../../src/effects/cron-schedule/cron-schedule.ts'
 import { createJobSlots } from '../../../src/effects/job-run/job-slots.ts'
 import type { JobRunPorts } from '../../../src/effects/job-run/ports.ts'
 import { awaitTurn } from '../../../src/effects/job-run/turn.ts'
@@ -52,12 +52,10 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     warned,
     /** Awaits the turn of a pending run. */
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
-      awaitTurn(ports)({ id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
+      awaitTurn(ports, { id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
-      const actor = { id: 'sch-1', serviceId: 'svc-1' }
-      return (
-        await startRun(ports, clockAt(options.now ?? instant))({ ...actor, runId, instant, missed: null })
-      ).skipped
+      const input = { id: 'sch-1', serviceId: 'svc-1', runId, instant, missed: null }
+      return (await beginRun({ ...ports, clock: clockAt(options.now ?? instant) }, input)).skipped
     },
     change: (fields: Partial<ServiceRow>) =>
       storage.services.update('svc-1', (row) => ({ ...row, ...fields })),

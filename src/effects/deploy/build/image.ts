@@ -8,7 +8,6 @@ import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
-import { isoNow } from '../../iso-now.ts'
 import type { DeployRun } from '../run.ts'
 import { removeWork } from '../source/source.ts'
 import { buildDockerfile } from './dockerfile.ts'
@@ -32,7 +31,7 @@ export async function buildImage(run: DeployRun, input: BuildInput) {
     )
   }
   await removeWork(ports, id)
-  return { at: isoNow(), image }
+  return { image }
 }
 
 function slotWaitMessage(running: number): string {

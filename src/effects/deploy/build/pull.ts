@@ -20,7 +20,6 @@ import {
 } from '../../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
-import { isoNow } from '../../iso-now.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { DeployRun } from '../run.ts'
 import { workDirectory } from '../source/source.ts'
@@ -46,7 +45,7 @@ export async function pullImage(run: DeployRun, { source }: { source: DeploySour
     )
   const onUnavailable = () => log.info('the Docker engine became unavailable: pulling again')
   const reference = await run.withEngine(pull, onUnavailable)
-  return { at: isoNow(), image, source: { ...source, image: reference } }
+  return { image, source: { ...source, image: reference } }
 }
 
 /** Adopts an image that an earlier daemon tagged. A pull that it only started is undone and repeated. */

@@ -56,7 +56,7 @@ export async function probeInstances(run: DeployRun, input: ProbeInput) {
     await pass()
   }
   const { port, portSource, kind } = check
-  return { at: isoNow(), port, portSource, healthCheck: kind }
+  return { port, portSource, healthCheck: kind }
 }
 
 function openCheck(

@@ -4,7 +4,6 @@ import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
 import { reapGit } from '../../../git/reaper.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
-import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import { removePulledNameOnly } from '../build/pull.ts'
 import type { DeployRun } from '../run.ts'
@@ -42,7 +41,6 @@ export async function removeTraces(run: DeployRun, { formerDeployId, outcome, ca
   await storage.addresses.release(id)
   await storage.releases.remove(id)
   await removeFormerArchives(ports)
-  return { at: isoNow() }
 }
 
 async function removeOwnImage({ ports, id, serviceId }: DeployRun): Promise<void> {

@@ -2,7 +2,6 @@
 import { sleep } from '../../../async/sleep.ts'
 import { countConnections } from '../../../docker/containers/sockets.ts'
 import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
-import { isoNow } from '../../iso-now.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { DeployRef, DeployRun } from '../run.ts'
@@ -34,7 +33,6 @@ export async function drainInstances(run: DeployRun, input: DrainInput) {
   })
   await releaseSlots(ports, run, signal)
   await ports.storage.addresses.release(id)
-  return { at: isoNow() }
 }
 
 /** Also removes them, and with `fromIndex` 0 the pre-deploy container. Idempotent. */

@@ -68,7 +68,7 @@ export async function keepInstances(run: DeployRun, { image }: { image: string }
       signal.throwIfAborted()
       const service = ports.storage.services.get(serviceId)
       const duty = dutyOf(ports, id, service)
-      if (!service || duty === 'over') return { at: isoNow() }
+      if (!service || duty === 'over') return
       if (duty === 'scheduled') {
         await superviseSchedule(run, service)
         continue

@@ -8,7 +8,6 @@ import { settingNames, unsettableNames } from '../../../domain/service-settings.
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { makeRoom } from '../../disk/image-volumes.ts'
-import { isoNow } from '../../iso-now.ts'
 import { waitForCommit, waitForEngine } from '../../waiting.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { DeployRun } from '../run.ts'
@@ -18,7 +17,7 @@ import { usesDisk } from '../start/disk-claim.ts'
 export async function awaitTurn(run: DeployRun, { source }: { source: DeploySource }) {
   const { ports, id, serviceId, log, signal } = run
   const supersededBy = await waitForTurn(run)
-  if (supersededBy) return { ...noTurn, supersededBy, at: isoNow() }
+  if (supersededBy) return { ...noTurn, supersededBy }
   await waitForEngine(ports, signal, log.info)
   const isReuse = source.kind === 'reuse'
   const reused = isReuse ? findReusedImage(run, source) : null
@@ -30,7 +29,6 @@ export async function awaitTurn(run: DeployRun, { source }: { source: DeploySour
   const { settings } = run.release
   const exclusive = settings.disk_mount_path !== null && usesDisk(ports, service.live_deploy_id)
   return {
-    at: isoNow(),
     supersededBy: null,
     formerDeployId: service.live_deploy_id,
     exclusive,

@@ -19,7 +19,6 @@ import {
   openSubmoduleAccess,
   type RepositoryAccess,
 } from '../../git-connection/repository-access.ts'
-import { isoNow } from '../../iso-now.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { DeployRun } from '../run.ts'
@@ -36,7 +35,7 @@ export async function fetchSource(run: DeployRun, input: FetchInput) {
   const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
   const fetched = await guardDirectory(ports, guarded, signal, (bound) => fetchInto(run.within(bound), input))
   await logLfsPointers(checkoutDirectory(ports, id), log)
-  return { ...fetched, at: isoNow() }
+  return fetched
 }
 
 async function fetchInto(run: DeployRun, { source }: FetchInput) {

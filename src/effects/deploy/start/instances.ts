@@ -18,7 +18,6 @@ import { Failure } from '../../../errors.ts'
 import { count } from '../../../quantities.ts'
 import { lookUpDatastore } from '../../datastore/access.ts'
 import type { DefaultLimits } from '../../engine/ports.ts'
-import { isoNow } from '../../iso-now.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -58,7 +57,7 @@ export async function startInstances(run: DeployRun, input: StartInput) {
     log.info(`started ${brief}`, { brief })
   }
   if (count === 0) log.info(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
-  return { at: isoNow(), ...chosen, warnings }
+  return { ...chosen, warnings }
 }
 
 /** Also logs them. */

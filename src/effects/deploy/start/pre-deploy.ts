@@ -4,7 +4,6 @@ import { sleep } from '../../../async/sleep.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../../docker/engine/names.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { describeExit } from '../../instances/exit.ts'
-import { isoNow } from '../../iso-now.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
 import type { DeployRun } from '../run.ts'
 import { instanceSpec, resolveEnvironment, type StartInput } from './instances.ts'
@@ -23,7 +22,6 @@ export async function runPreDeploy(run: DeployRun, input: StartInput) {
   await requireSuccess(run, name)
   // The container stays until the next phase starts. If it were removed before the commit, a crash in
   // between would run the command again.
-  return { at: isoNow() }
 }
 
 async function begin(run: DeployRun, input: StartInput, name: string): Promise<void> {

@@ -4,7 +4,6 @@ import type { ServiceRow } from '../../../../storage/services.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
-import { isoNow } from '../../iso-now.ts'
 import { restartInstance } from '../check/check.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { DeployRun } from '../run.ts'
@@ -26,7 +25,6 @@ export async function switchTraffic(run: DeployRun, { formerDeployId }: SwitchIn
   await switchRequests(run, formerDeployId)
   logDowntime(run)
   log.info('switched to the new version', { brief: 'to the new version' })
-  return { at: isoNow() }
 }
 
 /** Old and new instances both accept requests for a moment, so the service always has an instance. */
