@@ -25,6 +25,8 @@ export async function pageApp(text: string, ...more: string[]): Promise<Record<s
 
 /** Waits until the deploy is live, failed, canceled or deactivated. */
 export async function finishedDeploy(api: Api, id: string): Promise<Body> {
+  // Most logs end with their deploy: one request that waits costs less than many that ask.
+  await logLines(api, id, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined)
   return until(`${id} to finish`, async () => {
     const deploy = await api.get(`/deploys/${id}`)
     return finished.includes(deploy.status) ? deploy : null
@@ -32,18 +34,22 @@ export async function finishedDeploy(api: Api, id: string): Promise<Body> {
 }
 
 /** The lines of a deploy's log, followed to the end. */
-export async function logLines(api: Api, deployId: string): Promise<string[]> {
+export async function logLines(
+  api: Api,
+  deployId: string,
+  options: { signal?: AbortSignal } = {},
+): Promise<string[]> {
   const lines: string[] = []
-  for await (const { event, data } of api.events(`/deploys/${deployId}/logs?follow=true`)) {
+  for await (const { event, data } of api.events(`/deploys/${deployId}/logs?follow=true`, options)) {
     if (event === 'end') break
     lines.push(JSON.parse(data).line)
   }
   return lines
 }
 
-/** Polls until there is a result; fails with `what` after five minutes. Errors count as no result. */
+/** Polls ever more slowly for a result; fails with `what` after five minutes. Errors count as no result. */
 export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>): Promise<T> {
-  const deadline = Date.now() + 300_000
+  const startedAt = Date.now()
   let last: unknown = null
   for (;;) {
     const found = await look().catch((error: unknown) => {
@@ -51,8 +57,9 @@ export async function until<T>(what: string, look: () => Promise<T | null | unde
       return null
     })
     if (found) return found
-    if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`, { cause: last })
-    await sleep(50)
+    const waitedMs = Date.now() - startedAt
+    if (waitedMs > 300_000) throw new Error(`timed out waiting for ${what}`, { cause: last })
+    await sleep(Math.min(120, 30 + waitedMs / 20))
   }
 }
 

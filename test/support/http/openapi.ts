@@ -63,14 +63,16 @@ export function needsSession(method: string, path: string): boolean {
   return JSON.stringify(operation?.security) === '[{"session":[]}]'
 }
 
-/** The document's path template for a request path; literal segments win over parameters. */
+/** Literal segments win over parameters. */
+const templates = Object.keys(document.paths)
+  .sort((a, b) => a.split('{').length - b.split('{').length)
+  .map((template) => ({ template, pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`) }))
+
+/** The document's path template for a request path. */
 function templateOf(path: string): string {
-  const fits = Object.keys(document.paths).filter((template) =>
-    new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  )
-  const [best] = fits.sort((a, b) => a.split('{').length - b.split('{').length)
-  assert.ok(best, `${path} is not in the document`)
-  return best
+  const found = templates.find(({ pattern }) => pattern.test(path))
+  assert.ok(found, `${path} is not in the document`)
+  return found.template
 }
 
 function escapePointer(part: string): string {
