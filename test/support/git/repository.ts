@@ -35,10 +35,10 @@ export function createRepository(t: Scope, options: TestRepositoryOptions = {}):
   // A local path is deployed only if every user of the host can read it.
   chmodSync(root, 0o755)
   const git = (...args: string[]) => runTestGit(directory, args)
-  git('init', '--quiet', '--initial-branch=main', `--object-format=${hash}`)
+  git('init', '--quiet', '--initial-branch=main', '--template=', `--object-format=${hash}`)
 
   function commitAll(message: string): string {
-    git('commit', '--quiet', '--allow-empty', '--message', message)
+    git('-c', 'maintenance.auto=false', 'commit', '--quiet', '--allow-empty', '--message', message)
     return git('rev-parse', 'HEAD')
   }
 
