@@ -161,7 +161,8 @@ test('a missing Dockerfile, or one outside the source, fails with a clear messag
   await failure('none', "the source has no file 'none'")
   await failure('folder', "'folder' is not a file")
   await failure('Dockerfile', "its file 'Dockerfile' points out of the source")
-  await failure('../../etc/passwd', "its file '../../etc/passwd' points out of the source")
+  const outer = '../../../../../etc/passwd'
+  await failure(outer, `its file '${outer}' points out of the source`)
 })
 
 test('a context that is a link out of the source fails', async (t) => {

@@ -49,7 +49,9 @@ async function openTrash(t: TestContext) {
   const paths = () => warnings.map(({ path }) => path)
   const isThere = async (index: number) =>
     (await findVolume(engine, owner, `${owner.prefix}-${ids[index]}`)) !== null
-  return { ports, ids, remaining, paths, isThere, dataDir: storage.directory }
+  // On the disk of the volumes.
+  const { DockerRootDir: dataDir } = await engine.docker.info()
+  return { ports, ids, remaining, paths, isThere, dataDir }
 }
 
 test('older image volumes give way to a large one, which stays, like disks of services', async (t) => {
