@@ -6,7 +6,7 @@ import { parseImageReference, parseRegistryHost } from '../docker/images/image-r
 import { openClients } from '../effects/datastore/clients.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
 import { openGitAccounts } from '../effects/git-connection/git-accounts.ts'
-import { typed } from '../git/typed.ts'
+import { typed } from '../git/repository.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/origin.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'

@@ -229,3 +229,17 @@ function decode(text: string): string {
 function invalid(what: string): Failure {
   return new Failure('invalid_request', `repository URL ${what}`)
 }
+
+/** Stored credentials, with the scheme, host and port that they are for. */
+type TypedCredentials = Credentials & { origin: string }
+
+/** Each function throws `invalid_request`. */
+export const typed = {
+  /** `url` never contains the credentials. */
+  repository(text: string): { url: string; credentials: TypedCredentials | null } {
+    const { url, credentials } = parseRepositoryUrl(text)
+    return { url, credentials: credentials && { ...credentials, origin: new URL(url).origin } }
+  },
+  branch: checkBranch,
+  commit: checkCommit,
+}

@@ -194,8 +194,6 @@ function masked(value: string | null): string {
   return value === '' ? '' : mask
 }
 
-// Reads and saves the variables of a service, and restarts the service with the saved variables on request.
-
 interface SavingOptions {
   restart?: boolean
   follow: boolean

@@ -136,8 +136,6 @@ async function agreeToDelete(cli: Cli, service: Service, options: DeleteOptions)
   await confirmByName(cli, { name: service.name, effect, kept: 'nothing was deleted' })
 }
 
-// The details of a service on one screen.
-
 /** Omits unset settings that do not apply to the service. */
 function showService(out: Output, service: Service): void {
   printFacts(out, [

@@ -1,10 +1,10 @@
 // A session with a CA: its directory, single-use nonces, an account and signed requests. A rejected nonce
 // does not fail the request, which is sent again with the next nonce.
 
+import type { JWK } from 'jose'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { Failure } from '../../errors.ts'
 import { duration, size } from '../../quantities.ts'
-import { type AccountJwk, type AccountKey, openAccountKey } from './account-key.ts'
 import { AcmeFailure, type AcmeResponse, isBadNonce, refusalOf } from './failure.ts'
 
 export interface Account {
@@ -165,4 +165,42 @@ function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const first = cause instanceof AggregateError ? cause.errors[0] : cause
   return first instanceof Error ? first.message : String(first)
+}
+
+// The key of an ACME account: creates it, and signs requests with it (RFC 8555 section 6.2). jose is loaded
+// at the first use, so a daemon without certificates does not load it.
+
+/** The private key as JSON, for storage. */
+export type AccountJwk = JWK
+
+export interface AccountKey {
+  /** The key authorization of a challenge: its token and a thumbprint of the account key. */
+  authorize(token: string): string
+  /** `kid` is the URL of the account; null before it is registered. */
+  sign(payload: object | null, header: { url: string; nonce: string; kid: string | null }): Promise<object>
+}
+
+/** Creates a key for ES256. */
+export async function createAccountKey(): Promise<AccountJwk> {
+  const { exportJWK, generateKeyPair } = await import('jose')
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  return exportJWK(privateKey)
+}
+
+export async function openAccountKey(jwk: AccountJwk): Promise<AccountKey> {
+  const { calculateJwkThumbprint, FlattenedSign, importJWK } = await import('jose')
+  const key = await importJWK(jwk, 'ES256')
+  const { kty, crv, x, y } = jwk
+  const publicJwk = { kty, crv, x, y } as JWK
+  const thumbprint = await calculateJwkThumbprint(publicJwk)
+  return {
+    authorize: (token) => `${token}.${thumbprint}`,
+    async sign(payload, { url, nonce, kid }) {
+      const text = payload === null ? '' : JSON.stringify(payload)
+      const who = kid === null ? { jwk: publicJwk } : { kid }
+      return new FlattenedSign(new TextEncoder().encode(text))
+        .setProtectedHeader({ alg: 'ES256', nonce, url, ...who })
+        .sign(key)
+    },
+  }
 }

@@ -12,10 +12,9 @@ import type { Storage } from '../../../storage/index.ts'
 import { TimeoutError, withTimeout } from '../../async/with-timeout.ts'
 import { followAliases, type Lookup, waitForRecord } from '../../dns/propagation.ts'
 import type { DnsProvider } from '../../dns/provider.ts'
-import type { AccountJwk } from '../../edge/acme/account-key.ts'
 import { AcmeFailure } from '../../edge/acme/failure.ts'
 import type { Challenges } from '../../edge/acme/order.ts'
-import type { Account } from '../../edge/acme/session.ts'
+import type { Account, AccountJwk } from '../../edge/acme/session.ts'
 import { codeOf, type Failure, messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import { isoNow } from '../iso-now.ts'
@@ -63,7 +62,7 @@ export function createOrders(ports: OrderPorts) {
 async function openAccountKey({ storage }: OrderPorts, account: CertificateAccount): Promise<AccountJwk> {
   const storedKey = storage.certificates.accountKey(account)
   if (storedKey) return storedKey as AccountJwk
-  const { createAccountKey } = await import('../../edge/acme/account-key.ts')
+  const { createAccountKey } = await import('../../edge/acme/session.ts')
   const accountKey = await createAccountKey()
   storage.certificates.saveAccountKey(account, accountKey)
   return accountKey

@@ -12,7 +12,7 @@ import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
 import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
-import type { typed } from '../../git/typed.ts'
+import type { typed } from '../../git/repository.ts'
 import type { Supervisor } from '../../supervisor/supervisor.ts'
 
 export interface HttpContext {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ClassicMessage, createClassicLog } from '../../../src/docker/build/build-classic-log.ts'
+import { type ClassicMessage, createClassicLog } from '../../../src/docker/build/build-classic.ts'
 import { type BuildStatus, createBuildLog, type Vertex } from '../../../src/docker/build/build-log.ts'
 
 test('a build log matches the plain progress of the command line', () => {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ownerLabels } from '../../../src/docker/engine/names.ts'
-import { ensureNetwork } from '../../../src/docker/network/networks.ts'
 import {
   addressAt,
+  ensureNetwork,
   formatSubnet,
   nextSubnet,
   overlaps,
   parseRoutes,
   parseSubnet,
-} from '../../../src/docker/network/subnet.ts'
+} from '../../../src/docker/network/networks.ts'
 import { openDockerSite, testOwner, testSubnet } from '../../support/docker/docker-site.ts'
 
 test('a network is created once and reused, whatever subnet is requested later', async (t) => {

@@ -1,8 +1,8 @@
 // The ACME client against a real CA (Pebble), in a network of its own where port 80 is the test's.
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
 import { issueCertificate, type OrderRequest, type PendingOrder } from '../../../src/edge/acme/order.ts'
+import { createAccountKey } from '../../../src/edge/acme/session.ts'
 import { openCa, otherAddress, serverAddress, withCa } from '../../support/edge/ca.ts'
 import { isInside } from '../../support/system/namespace.ts'
 

@@ -1,9 +1,9 @@
 // The ACME client against servers that refuse, fail, or are not a CA: one failure with a code and a message.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createAccountKey } from '../../../src/edge/acme/account-key.ts'
 import type { AcmeFailure } from '../../../src/edge/acme/failure.ts'
 import { issueCertificate } from '../../../src/edge/acme/order.ts'
+import { createAccountKey } from '../../../src/edge/acme/session.ts'
 import type { FakeResponse, ReceivedRequest } from '../../support/cli/fake-server.ts'
 import { acmeProblem, startFaultyCa } from '../../support/edge/faulty-ca.ts'
 

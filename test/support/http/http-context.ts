@@ -20,7 +20,7 @@ import type { GitConnectionPorts } from '../../../src/effects/git-connection/por
 import { GitTokens } from '../../../src/effects/git-connection/tokens.ts'
 import { terminalLoginEffects } from '../../../src/effects/terminal-login.ts'
 import { Failure } from '../../../src/errors.ts'
-import { typed } from '../../../src/git/typed.ts'
+import { typed } from '../../../src/git/repository.ts'
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import type { ActorPort, HttpContext } from '../../../src/http/pipeline/context.ts'
 import type { Logger } from '../../../src/logger.ts'

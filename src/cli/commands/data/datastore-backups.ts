@@ -144,8 +144,6 @@ async function upload({ client, signal, stdin }: Cli, path: string): Promise<Res
   return readJson<Restore>(response, { url: client.url, signal })
 }
 
-// Waits for a backup or a restore, and prints a backup to standard output.
-
 const pollMs = 400
 
 type Work = Backup | Restore

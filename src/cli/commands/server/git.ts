@@ -169,9 +169,6 @@ async function findConnection({ client }: Cli, account: string | undefined): Pro
   throw usageFailure(text, `name one of these ids: ${found.map(({ id }) => id).join(', ')}`)
 }
 
-// Connects a git account in the browser: opens the page of the server, and waits until the
-// account is connected.
-
 interface BrowserRequest {
   provider: string | undefined
   baseUrl?: string

@@ -2,7 +2,7 @@
 // is retried without limit: anything left would keep using disk space or an address.
 import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
-import { reapGit } from '../../../git/reaper.ts'
+import { reapGit } from '../../../git/process.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import { removePulledNameOnly } from '../build/pull.ts'
