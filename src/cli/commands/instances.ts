@@ -2,7 +2,6 @@
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
-import { sleep } from '../../async/sleep.ts'
 import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
@@ -11,7 +10,7 @@ import { requireServiceName } from '../config/project.ts'
 import { CliFailure, interruption } from '../failure.ts'
 import { followUp, printDone, printUndo } from '../follow-up.ts'
 import { parsePositive } from '../service/setting-flags.ts'
-import { showStep } from '../terminal/phase-line.ts'
+import { showWork } from '../terminal/phase-line.ts'
 
 export function addInstanceCommands(program: BerthCommand): void {
   program
@@ -105,7 +104,6 @@ async function conclude(
 // Waits until the instances of a service match the requested change. The server applies the change in any
 // case: to stop waiting does not stop it.
 
-const pollMs = 500
 /** A restarting service may be degraded for a moment. */
 const degradedGraceMs = 15_000
 /** Longer than an instance takes to drain and start by default. */
@@ -123,37 +121,11 @@ function hasInstances({ type, live_deploy_id }: Service): boolean {
 }
 
 /** Shows the progress. Throws CliFailure if the service stays degraded, or Docker does not respond. */
-async function waitForInstances(cli: Cli, { service, verb }: Change): Promise<void> {
-  const { name } = service
-  let last: ServiceStatus | null = null
-  const step = {
-    name: verb,
-    detail: () => (last ? progressOf(last) : name),
-    summary: (status: ServiceStatus) => `${name} ${outcomeOf(status)}`,
-  }
-  try {
-    await showStep(cli.out, step, () =>
-      pollUntilSettled(cli, service, (status) => {
-        last = status
-      }),
-    )
-  } catch (error) {
-    throw cli.signal.aborted
-      ? interruption(`${name} continues in the background`, `berth status ${name}`)
-      : error
-  }
-}
-
-async function pollUntilSettled(
-  { client, signal }: Cli,
-  { id, name }: Service,
-  onLook: (status: ServiceStatus) => void,
-): Promise<ServiceStatus> {
+async function waitForInstances(cli: Cli, { service: { id, name }, verb }: Change): Promise<void> {
   const startedAt = Date.now()
   let soundAt = startedAt
-  for (;;) {
-    const status = await client.call<ServiceStatus>('GET', `${servicePath(id)}/status`)
-    onLook(status)
+  const look = async () => {
+    const status = await cli.client.call<ServiceStatus>('GET', `${servicePath(id)}/status`)
     if (isSettled(status)) return status
     if (status.state !== 'degraded') soundAt = Date.now()
     const hint = `berth status ${name} shows its instances, berth logs ${name} what they write`
@@ -163,8 +135,17 @@ async function pollUntilSettled(
     if (Date.now() - startedAt > timeoutMs) {
       throw new CliFailure(`${name} is not ready yet: ${progressOf(status)}`, { hint })
     }
-    await sleep(pollMs, signal)
+    return status
   }
+  await showWork<ServiceStatus>(cli, {
+    name: verb,
+    detail: (status) => (status ? progressOf(status) : name),
+    summary: (status) => `${name} ${outcomeOf(status)}`,
+    begin: look,
+    look,
+    isUnderWay: (status) => !isSettled(status),
+    interruption: () => interruption(`${name} continues in the background`, `berth status ${name}`),
+  })
 }
 
 /**

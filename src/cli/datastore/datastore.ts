@@ -1,15 +1,13 @@
 // Formats datastores, and waits until one is available.
 
 import type { Datastore } from '../../api/datastore.ts'
-import { sleep } from '../../async/sleep.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import { age, span } from '../terminal/ages.ts'
 import type { Output, Style } from '../terminal/output.ts'
-import { showStep } from '../terminal/phase-line.ts'
+import { showWork } from '../terminal/phase-line.ts'
 import { printFacts } from '../terminal/table.ts'
 
-const pollMs = 500
 const styles: Record<Datastore['status'], Style> = {
   available: 'green',
   creating: 'cyan',
@@ -96,18 +94,13 @@ export async function waitForDatastore(
   ask: () => Promise<Datastore>,
 ): Promise<number> {
   const { client, out } = cli
-  let current: Datastore | null = null
-  const step = {
+  const datastore = await showWork<Datastore>(cli, {
     name: verb,
-    detail: () => current?.phase ?? name,
-    summary: (datastore: Datastore) => (datastore.status === 'available' ? datastore.name : null),
-  }
-  const datastore = await showStep(out, step, async () => {
-    for (current = await ask(); isUnderWay(current); ) {
-      await sleep(pollMs)
-      current = await client.call<Datastore>('GET', datastorePath(current.id))
-    }
-    return current
+    detail: (current) => current?.phase ?? name,
+    summary: (current) => (current.status === 'available' ? current.name : null),
+    begin: ask,
+    look: ({ id }) => client.call<Datastore>('GET', datastorePath(id)),
+    isUnderWay,
   })
   if (out.isJson) out.json(datastore)
   if (datastore.status === 'available') {

@@ -1,7 +1,9 @@
 // The lines of a deploy: a mark, a name, a detail, and the duration at the right edge. They are for stderr.
 // Without a live terminal, lines are neither clipped nor aligned to the edge.
 import stringWidth from 'string-width'
+import { sleep } from '../../async/sleep.ts'
 import { duration } from '../../quantities.ts'
+import type { CliFailure } from '../failure.ts'
 import { type Output, plain } from './output.ts'
 
 interface PhaseLine {
@@ -110,5 +112,34 @@ export async function showStep<Result>(
   } finally {
     clearTimeout(timeout)
     out.rest()
+  }
+}
+
+interface Work<State> {
+  name: string
+  /** Null before the first answer. */
+  detail(state: State | null): string
+  summary?(state: State): string | null
+  begin(): Promise<State>
+  look(state: State): Promise<State>
+  isUnderWay(state: State): boolean
+  interruption?(state: State): CliFailure
+}
+
+const pollMs = 400
+
+/** Shows work of the server, and polls until it is over. Ctrl-C stops only the polling. */
+export async function showWork<State>(
+  { out, signal }: { out: Output; signal: AbortSignal },
+  { name, detail, summary = () => null, begin, look, isUnderWay, interruption }: Work<State>,
+): Promise<State> {
+  let state: State | null = null
+  try {
+    return await showStep(out, { name, detail: () => detail(state), summary }, async () => {
+      for (state = await begin(); isUnderWay(state); state = await look(state)) await sleep(pollMs, signal)
+      return state
+    })
+  } catch (error) {
+    throw (signal.aborted && state !== null && interruption?.(state)) || error
   }
 }

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { fstatSync } from 'node:fs'
 import type { Backup, Restore } from '../../../api/backup.ts'
 import type { Datastore } from '../../../api/datastore.ts'
-import { sleep } from '../../../async/sleep.ts'
 import { size } from '../../../quantities.ts'
 import { incompleteResponse, readJson } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
@@ -15,7 +14,7 @@ import { CliFailure, interruption, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import type { Style } from '../../terminal/output.ts'
-import { showStep } from '../../terminal/phase-line.ts'
+import { showStep, showWork } from '../../terminal/phase-line.ts'
 import { confirmByName } from '../../terminal/prompts.ts'
 import { printList } from '../../terminal/table.ts'
 
@@ -144,32 +143,21 @@ async function upload({ client, signal, stdin }: Cli, path: string): Promise<Res
   return readJson<Restore>(response, { url: client.url, signal })
 }
 
-const pollMs = 400
-
 type Work = Backup | Restore
 
-/** Polls until the work ends. Ctrl-C stops only the polling. Throws CliFailure if the work failed. */
+/** Throws CliFailure if the work failed. */
 async function awaitWork<W extends Work>(
   cli: Cli,
   { name, path, begin }: { name: string; path: string; begin: () => Promise<W> },
 ): Promise<W> {
-  const { client, out, signal } = cli
-  let current: W | null = null
-  const step = {
+  const over = await showWork<W>(cli, {
     name,
-    detail: () => (current ? progressOf(current) : ''),
-    summary: ({ error, size_bytes: bytes }: W) => (error === null ? size(bytes ?? 0) : null),
-  }
-  const over = await showStep(out, step, async () => {
-    current = await begin()
-    while (isUnderWay(current)) {
-      const { id } = current
-      await sleep(pollMs, signal).catch(() => {
-        throw interruption(`${id} continues in the background`)
-      })
-      current = await client.call<W>('GET', `${path}/${current.id}`)
-    }
-    return current
+    detail: (work) => (work ? progressOf(work) : ''),
+    summary: ({ error, size_bytes: bytes }) => (error === null ? size(bytes ?? 0) : null),
+    begin,
+    look: ({ id }) => cli.client.call<W>('GET', `${path}/${id}`),
+    isUnderWay,
+    interruption: ({ id }) => interruption(`${id} continues in the background`),
   })
   if (over.status === 'good' || over.status === 'done') return over
   const hint = name === 'restoring' ? 'nothing was changed: the previous data is still served' : undefined

@@ -2,14 +2,13 @@
 import type { Disk, DiskChown } from '../../../api/disk.ts'
 import type { Service } from '../../../api/service.ts'
 import type { TrashEntry } from '../../../api/trash.ts'
-import { sleep } from '../../../async/sleep.ts'
 import { servicePath } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { CliFailure, interruption } from '../../failure.ts'
 import { printDone } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
-import { showStep } from '../../terminal/phase-line.ts'
+import { showWork } from '../../terminal/phase-line.ts'
 import { confirmByName } from '../../terminal/prompts.ts'
 import { printList } from '../../terminal/table.ts'
 import { reportTrashed } from './trash.ts'
@@ -67,22 +66,17 @@ async function remove(cli: Cli, name: string, { yes, purge }: RemoveOptions): Pr
   await reportTrashed(cli, (entry: TrashEntry) => entry.kind === 'disk' && entry.name === name)
 }
 
-const pollMs = 400
-
 async function chown(cli: Cli, serviceName: string, named: string, owner: string | undefined): Promise<void> {
-  const { client, out, signal } = cli
+  const { client, out } = cli
   const disk = await findDisk(cli, serviceName, named)
   const path = `/disks/${encodeURIComponent(disk)}/chown`
-  const step = { name: 'changing owner', detail: () => plain(disk), summary: () => null }
-  const change = await showStep(out, step, async () => {
-    let current = await client.call<DiskChown>('POST', path, { body: owner === undefined ? {} : { owner } })
-    while (current.status === 'running') {
-      await sleep(pollMs, signal).catch(() => {
-        throw interruption(`${current.id} continues in the background`)
-      })
-      current = await client.call<DiskChown>('GET', path)
-    }
-    return current
+  const change = await showWork<DiskChown>(cli, {
+    name: 'changing owner',
+    detail: () => plain(disk),
+    begin: () => client.call<DiskChown>('POST', path, { body: owner === undefined ? {} : { owner } }),
+    look: () => client.call<DiskChown>('GET', path),
+    isUnderWay: ({ status }) => status === 'running',
+    interruption: ({ id }) => interruption(`${id} continues in the background`),
   })
   const { status, error, hint, uid, gid } = change
   if (status === 'failed') {

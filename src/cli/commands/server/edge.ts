@@ -1,16 +1,13 @@
 // The edge of the server: the running HAProxy, and its upgrade.
 import type { Edge } from '../../../api/edge.ts'
-import { sleep } from '../../../async/sleep.ts'
 import { count } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { CliFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { plain } from '../../terminal/output.ts'
-import { showStep } from '../../terminal/phase-line.ts'
+import { showWork } from '../../terminal/phase-line.ts'
 import { printTable } from '../../terminal/table.ts'
-
-const pollMs = 500
 
 export function addEdgeCommands(program: BerthCommand): void {
   const edge = program
@@ -57,18 +54,13 @@ async function show(cli: Cli): Promise<void> {
 async function upgrade(cli: Cli, { force = false }: { force?: boolean }): Promise<void> {
   const { client, out } = cli
   const before = await client.call<Edge>('GET', '/edge')
-  const step = {
+  const look = () => client.call<Edge>('GET', '/edge')
+  const edge = await showWork<Edge>(cli, {
     name: 'upgrade',
     detail: () => 'the previous edge serves until the new one does',
-    summary: () => null,
-  }
-  const edge = await showStep(out, step, async () => {
-    await client.call<Edge>('POST', '/edge/upgrade', { body: { force } })
-    for (;;) {
-      const found = await client.call<Edge>('GET', '/edge')
-      if (['serving', 'waiting', 'off'].includes(found.status)) return found
-      await sleep(pollMs)
-    }
+    begin: () => client.call('POST', '/edge/upgrade', { body: { force } }).then(look),
+    look,
+    isUnderWay: ({ status }) => !['serving', 'waiting', 'off'].includes(status),
   })
   if (edge.status !== 'serving')
     throw new CliFailure(`the edge is ${edge.status}: ${plain(edge.error ?? '')}`)
