@@ -55,19 +55,6 @@ test('the service with the fewest runs comes first, then the longest waiter', as
   assert.deepEqual(begun.slice(3), ['b1', 'c1', 'a4', 'b2', 'a5'])
 })
 
-test('within a service the longest waiter is next', async () => {
-  const slots = createJobSlots(1)
-  const { begun, request } = recordTurns(slots)
-  const ids = ['1', '2', '3', '4']
-  const all = ids.map((id) => request(id, 'a'))
-  for (const id of ids) {
-    await turn()
-    slots.release(id)
-  }
-  await Promise.all(all)
-  assert.deepEqual(begun, ids)
-})
-
 test("a service's own command has one slot at a time; other commands do not wait for it", async () => {
   const slots = createJobSlots(4)
   const started: string[] = []
@@ -114,17 +101,6 @@ test('resumed runs get slots even beyond the limit, and new ones wait', async ()
   assert.deepEqual(begun, [])
   slots.release('b')
   await waiting
-})
-
-test('a release without a holder frees no slot', async () => {
-  const slots = createJobSlots(1)
-  await slots.acquire({ id: 'a', serviceId: 'a', isOwn: false }, neverAborted, noWait)
-  const { begun, request } = recordTurns(slots)
-  void request('b', 'b')
-  slots.release('stranger')
-  slots.release('b')
-  await turn()
-  assert.deepEqual(begun, [])
 })
 
 test('an aborted waiter leaves, and the next one gets the slot', async () => {

@@ -1,8 +1,13 @@
 // The turn of a run: which run waits by the policy of the schedule, and what is frozen at the turn.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { logOnce } from '../../../src/effects/job-run/turn.ts'
+import type { ActorLogPorts } from '../../../src/effects/logs/actor-log.ts'
+import { openLogs } from '../../../storage/log/logs.ts'
 import { openJobQueue } from '../../support/effects/job-queue.ts'
+import { standIn } from '../../support/effects/stand-in.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
 async function settle(promise: Promise<unknown>): Promise<unknown> {
@@ -207,4 +212,23 @@ test('no run gets its turn before the engine responds', async (t) => {
   assert.equal(await settle(requested), 'waits')
   response()
   assert.deepEqual(await requested, live)
+})
+
+test('log lines before a container is created are written first, and once', async (t) => {
+  const directory = temporaryDirectory(t)
+  // A log that is not flushed by its timer during this test.
+  const logs = openLogs(directory, { flushMs: 600_000 })
+  t.after(() => logs.close())
+  const ports = standIn<ActorLogPorts>({ storage: { logs } })
+
+  await logOnce(ports, 'job-1', 'running ls')
+
+  const afterKill = openLogs(directory)
+  t.after(() => afterKill.close())
+  assert.deepEqual(
+    (await afterKill.tail('job-1', 9)).map(({ line }) => line),
+    ['running ls'],
+  )
+  await logOnce(standIn<ActorLogPorts>({ storage: { logs: afterKill } }), 'job-1', 'running ls')
+  assert.equal((await afterKill.tail('job-1', 9)).length, 1)
 })

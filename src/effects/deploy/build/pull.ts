@@ -87,7 +87,7 @@ async function obtainFromRegistry(pull: Pull): Promise<string> {
     return exact
   }
   const name = pinnedName(requested, digest)
-  await withPulledName(name, signal, () => pullByDigest(pull, name, exact, credentials))
+  await nameLocks.run(name, signal, () => pullByDigest(pull, name, exact, credentials))
   return exact
 }
 
@@ -156,15 +156,8 @@ interface PullNote {
   pulledName: string | null
 }
 
+/** Without it, two deploys of one image would pull the name from under each other. */
 const nameLocks = new KeyedMutex()
-
-/**
- * Runs `work` while nothing else pulls or removes that name: two deploys of one image would pull the name
- * from under each other. Rejects when aborted while waiting.
- */
-export function withPulledName<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  return nameLocks.run(name, signal, work)
-}
 
 /** Null if there is no readable note: then all steps are repeated. */
 export async function readPullNote(ports: DeployPorts, deployId: string): Promise<PullNote | null> {
@@ -194,7 +187,7 @@ export async function dropPulledName(run: DeployRun): Promise<void> {
 /** Like `dropPulledName`, but writes no note: the disk may be full. The note goes with the work directory. */
 export async function removePulledNameOnly({ ports, id, signal }: DeployRun): Promise<void> {
   const name = (await readPullNote(ports, id))?.pulledName
-  if (name) await withPulledName(name, signal, () => removePulledName(ports.engine, name))
+  if (name) await nameLocks.run(name, signal, () => removePulledName(ports.engine, name))
 }
 
 function noteFile(ports: DeployPorts, deployId: string): string {

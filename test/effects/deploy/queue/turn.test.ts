@@ -1,8 +1,10 @@
-// The turn of a deploy, from committed records only: which deploy waits, which one is superseded, and what
-// is frozen.
+// The turn of a deploy: its order, what is frozen at the turn, and the image that a restart uses.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openDeployQueue } from '../../../support/effects/deploy-queue.ts'
+import { baseImages } from '../../../support/docker/images.ts'
+import { neverAborted, openDeployQueue } from '../../../support/effects/deploy-queue.ts'
+import { deployInput } from '../../../support/machines/deploy-chart.ts'
+import { transitionOf } from '../../../support/storage/store-fixtures.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
 async function settle(promise: Promise<unknown>): Promise<unknown> {
@@ -202,4 +204,43 @@ test('a build does not start on a nearly full disk; the message names the path a
     assert.ok(error.message.startsWith(`${queue.storage.directory} has `))
     return error.message.endsWith('a deploy needs 1099511627776 MiB (--min-free-disk)')
   })
+})
+
+test('a restart uses the image that is live when it runs', async (t) => {
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' }, minFreeDiskMb: 2 ** 40 })
+  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
+  const { source } = deployInput()
+  const { busybox: image } = await baseImages()
+  const built = { image, commit_sha: null, commit_message: null, source }
+  await queue.storage.actors.create({ ...transition, record: { ...transition.record, ...built } })
+  await queue.is('dep-2', 'queued')
+
+  const { reused } = await queue.ask('dep-2', neverAborted, reuse)
+
+  assert.deepEqual(reused, {
+    image,
+    commitSha: null,
+    commitMessage: null,
+    source: { ...source, kind: 'reuse', deploy_id: 'dep-1' },
+  })
+})
+
+test('a missing image is refused before anything is frozen', async (t) => {
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' } })
+  const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
+  const image = 'localhost/berth-test/nobody-made-this:1'
+  await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
+  await queue.is('dep-2', 'queued')
+
+  await assert.rejects(queue.ask('dep-2', neverAborted, reuse), { code: 'image_gone' })
+  assert.equal(queue.storage.releases.has('dep-2'), false)
+})
+
+test('a restart of a service without a live deploy fails', async (t) => {
+  const queue = await openDeployQueue(t)
+  await queue.is('dep-2', 'queued')
+  const reuse = { ...deployInput().source, kind: 'reuse' as const }
+  await assert.rejects(queue.ask('dep-2', neverAborted, reuse), { code: 'conflict' })
 })

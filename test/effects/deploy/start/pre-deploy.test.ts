@@ -1,8 +1,10 @@
-// The pre-deploy command, when its effect is repeated: a command that ran is not run again.
+// Starts that are repeated: a command that ran is not run again, and surplus instances are removed.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { preDeployKind } from '../../../../src/docker/engine/names.ts'
 import { removePreDeploy } from '../../../../src/effects/deploy/end/drain.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { startInstances } from '../../../../src/effects/deploy/start/instances.ts'
 import { runPreDeploy } from '../../../../src/effects/deploy/start/pre-deploy.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import { openDeploy } from '../../../support/effects/frozen-deploy.ts'
@@ -52,4 +54,20 @@ test('it is not reachable by the name of its service', async (t) => {
   const info = await ports.engine.docker.getContainer(found!.containerId).inspect()
   const [network] = Object.values(info.NetworkSettings.Networks)
   assert.ok(!network!.Aliases?.includes('web'), String(network!.Aliases))
+})
+
+test('a surplus instance is removed before the others are checked', async (t) => {
+  const { ports, id, storage, input, runWith } = await openDeploy(t, {
+    start_command: 'sleep 600',
+    instances: 3,
+  })
+  const start = (changes: Partial<DeployPorts>) => startInstances(runWith(changes), input)
+  const indexes = async () => (await ports.instances.list({ deployId: id })).map(({ index }) => index).sort()
+  await start({})
+  assert.deepEqual(await indexes(), [0, 1, 2])
+  await storage.services.update('svc-1', (row) => ({ ...row, instances: 2 }))
+
+  await start({ startedAt: new Date(Date.now() + 1000).toISOString() })
+
+  assert.deepEqual(await indexes(), [0, 1])
 })

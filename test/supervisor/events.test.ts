@@ -1,9 +1,12 @@
-// Requests to the supervisor that come too late, too often, or that the chart does not handle.
+// Requests to the supervisor: receipts, restarts, and a store that cannot write.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createReceipts } from '../../src/supervisor/receipts.ts'
+import { createRestartPolicy } from '../../src/supervisor/restarts.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { withActors } from '../support/storage/store-fixtures.ts'
 import {
+  eventually,
   heldEffect,
   instant,
   type SampleEffect,
@@ -126,4 +129,122 @@ test('an end on disk counts although its commit was refused', async (t) => {
 
   assert.deepEqual([receipt.applied, receipt.record.status], [false, 'done'])
   assert.equal(storage.actors.get('err-1')?.parked, null)
+})
+
+const receipt = (status: string) => ({ applied: true, record: { id: 'dep-1', status } })
+
+test('only the first response to an event counts', async () => {
+  const receipts = createReceipts()
+  const event = { type: 'cancel' }
+  const response = receipts.expect(event, null)
+  receipts.settle(event, receipt('first'))
+  receipts.fail(event, new Error('too late'))
+  receipts.settle(event, receipt('second'))
+  assert.deepEqual(await response, receipt('first'))
+})
+
+test('at the end every waiter is answered once', async () => {
+  const receipts = createReceipts()
+  const [answered, open] = [{ type: 'note' }, { type: 'note' }]
+  const responses = [receipts.expect(answered, null), receipts.expect(open, null)]
+  receipts.settle(answered, receipt('live'))
+  const end = new Error('the daemon is stopping')
+  receipts.failAll(end)
+  receipts.failAll(new Error('again'))
+  assert.deepEqual(await Promise.allSettled(responses), [
+    { status: 'fulfilled', value: receipt('live') },
+    { status: 'rejected', reason: end },
+  ])
+})
+
+const minuteMs = 60_000
+
+/** A policy with a clock that the test controls. */
+function policyAt(startMs: number) {
+  const clock = { ms: startMs }
+  return { clock, restarts: createRestartPolicy(() => clock.ms) }
+}
+
+test('the backoff doubles with each restart, up to half a minute', () => {
+  const { restarts } = policyAt(0)
+  const pauses = [1, 2, 3, 4, 5, 8, 9, 30].map(restarts.delayMs)
+  assert.deepEqual(pauses, [200, 400, 800, 1600, 3200, 25_600, 30_000, 30_000])
+})
+
+test('five restarts are allowed, and the sixth is not', () => {
+  const { restarts } = policyAt(0)
+  assert.deepEqual([1, 5, 6, 7].map(restarts.isTooMany), [false, false, true, true])
+})
+
+test('consecutive restarts count up from the number on record', () => {
+  const { clock, restarts } = policyAt(0)
+  const counts = [0, 1, 2].map((recorded) => {
+    clock.ms += 10 * minuteMs
+    return restarts.next('dep-1', recorded)
+  })
+  assert.deepEqual(counts, [1, 2, 3])
+})
+
+test('restarts that could not be recorded are still counted', () => {
+  const { restarts } = policyAt(0)
+  assert.deepEqual(
+    [restarts.next('store of dep-1'), restarts.next('store of dep-1'), restarts.next('other')],
+    [1, 2, 1],
+  )
+})
+
+test('after more than ten quiet minutes the count starts over, for that actor only', () => {
+  const { clock, restarts } = policyAt(0)
+  restarts.next('dep-1', 3)
+  clock.ms += 5 * minuteMs
+  restarts.next('dep-2', 3)
+  clock.ms += 5 * minuteMs + 1
+  assert.deepEqual([restarts.next('dep-1', 4), restarts.next('dep-2', 4)], [1, 5])
+})
+
+test('a failure right after the daemon starts counts: it may have caused the start', () => {
+  const { clock, restarts } = policyAt(1_000_000)
+  clock.ms += minuteMs
+  assert.equal(restarts.next('dep-1', 4), 5)
+})
+
+test('an actor that was quiet for ten minutes since the daemon started starts over', () => {
+  const { clock, restarts } = policyAt(1_000_000)
+  clock.ms += 10 * minuteMs + 1
+  assert.equal(restarts.next('dep-1', 5), 1)
+})
+
+/** Fails with a refused commit that many times, then succeeds. */
+function refusedEffect(times: number) {
+  const run = { attempts: 0 }
+  const work: SampleEffect = async () => {
+    if (++run.attempts <= times) throw full
+    return { at: instant }
+  }
+  return { run, work }
+}
+
+test('an effect that failed because of the store is repeated until it succeeds', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { run, work } = refusedEffect(2)
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
+
+  await supervisor.spawn('err-1')
+
+  await eventually('its end', () => storage.actors.get('err-1')?.final)
+  assert.equal(storage.actors.record('err-1')?.status, 'done')
+  assert.equal(run.attempts, 3)
+})
+
+test('an effect that waits for the store is ended by a cancel', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { run, work } = refusedEffect(Number.POSITIVE_INFINITY)
+  const supervisor = superviseSamples(t, { storage, effects: { work } })
+  await supervisor.spawn('err-1')
+  await eventually('the first attempt', () => run.attempts > 0)
+
+  await supervisor.send('err-1', { type: 'cancel', at: instant })
+
+  await eventually('its end', () => storage.actors.get('err-1')?.final)
+  assert.equal(storage.actors.record('err-1')?.status, 'canceled')
 })

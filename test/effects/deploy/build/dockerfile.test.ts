@@ -1,0 +1,291 @@
+// What a build gets of its source and its env, and what its failures say.
+import assert from 'node:assert/strict'
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { BuilderWatch } from '../../../../src/docker/build/build-fallback.ts'
+import {
+  buildInputs,
+  explainMissingFile,
+  suggestionLines,
+} from '../../../../src/effects/deploy/build/dockerfile.ts'
+import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/image.ts'
+import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { DeployRun } from '../../../../src/effects/deploy/run.ts'
+import { Failure } from '../../../../src/errors.ts'
+import type { ServiceRow } from '../../../../storage/services.ts'
+import { StorageError } from '../../../../storage/store/errors.ts'
+import { createIds } from '../../../../storage/store/ids.ts'
+import { writeTree } from '../../../support/archive/write-tree.ts'
+import { standIn } from '../../../support/effects/stand-in.ts'
+import { serviceRow, transitionOf } from '../../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../../support/system/directory.ts'
+
+/** One deploy whose env has a reference to the service `other`. */
+async function openRun(t: TestContext, wishes: Partial<ServiceRow> = {}) {
+  const storage = await temporaryStorage(t)
+  const id = createIds().newId('dep')
+  const settings = { ...serviceRow(), ...wishes }
+  const env = [
+    { key: 'PLAIN', value: 'x' },
+    { key: 'BUILDKIT_CACHE_MOUNT_NS', value: 'other' },
+    { key: 'URL', value: `\${{service.other.internalUrl}}` },
+  ]
+  await storage.services.create(settings)
+  await storage.actors.create(transitionOf({ id }))
+  await storage.releases.freeze(id, () => ({ settings, env, resolved: null }))
+  const ports = standIn<DeployPorts>({ storage })
+  return new DeployRun(ports, { id, serviceId: settings.id }, t.signal)
+}
+
+test('a build omits variables with unresolved references', async (t) => {
+  const { secrets } = buildInputs(await openRun(t))
+
+  assert.deepEqual(
+    secrets.map(({ key }) => key),
+    ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'],
+  )
+})
+
+test('a build omits reserved arguments that a former version stored, and its log says so', async (t) => {
+  const build_args = { MODE: 'fast', BUILDKIT_SYNTAX: 'elsewhere/frontend' }
+  const run = await openRun(t, { build_env: ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'], build_args })
+  const lines: string[] = []
+  run.log.info = (line) => void lines.push(line)
+
+  const { buildArgs } = buildInputs(run)
+
+  assert.deepEqual(buildArgs, { PLAIN: 'x', MODE: 'fast' })
+  assert.deepEqual(lines, [
+    'the build runs without the build argument BUILDKIT_CACHE_MOUNT_NS: ' +
+      'Berth sets it, to another value for each service',
+    'the build runs without the build argument BUILDKIT_SYNTAX: ' +
+      "a '# syntax=' line in the Dockerfile does the same",
+  ])
+})
+
+test('a damaged row is not treated as a missing one', async (t) => {
+  const { ports, release, log } = await openRun(t)
+  const damaged = () => {
+    throw new StorageError('row_damaged', 'the row fails its checksum')
+  }
+  const storage = { ...ports.storage, services: { ...ports.storage.services, get: damaged } }
+
+  assert.throws(() => buildInputs(standIn<DeployRun>({ ports: { storage }, release, log })), {
+    code: 'row_damaged',
+  })
+})
+
+const cases = [
+  {
+    name: 'a file that .dockerignore excludes',
+    files: { '.dockerignore': '*\n!src', 'server.js': '' },
+    missing: 'server.js',
+    reason: 'it is in the source, but .dockerignore leaves it out',
+  },
+  {
+    name: "a file that the Dockerfile's own ignore file excludes",
+    files: { '.dockerignore': '', 'Dockerfile.dockerignore': 'server.js', 'server.js': '' },
+    missing: 'server.js',
+    reason: 'it is in the source, but Dockerfile.dockerignore leaves it out',
+  },
+  {
+    name: 'a file outside the root directory',
+    files: { 'apps/my api/Dockerfile': '', 'packages/shared/index.js': '' },
+    rootDir: 'apps/my api',
+    missing: 'packages/shared',
+    reason: 'it is in the source, but the build sees only apps/my api (root_dir)',
+  },
+  {
+    name: 'a folder that git ignores, in a repository',
+    files: { '.gitignore': '# build\n/node_modules\ndist\n' },
+    missing: 'dist/api',
+    reason: '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
+  },
+  {
+    name: 'a folder that git ignores, in an upload',
+    files: { '.gitignore': 'dist/' },
+    isUpload: true,
+    missing: 'dist/api',
+    reason: '.gitignore leaves it out of uploads; to send it, write !dist into .berthignore',
+  },
+  {
+    name: 'a file in a folder of any depth that git ignores, in an upload',
+    files: { '.gitignore': 'dist', 'packages/web/package.json': '' },
+    isUpload: true,
+    missing: 'packages/web/dist/app.js',
+    reason: '.gitignore leaves it out of uploads; to send it, write !packages/web/dist into .berthignore',
+  },
+  {
+    name: 'a file that git ignores in a root directory, in an upload',
+    files: { 'web/.gitignore': '*.js', 'web/Dockerfile': '' },
+    isUpload: true,
+    rootDir: 'web',
+    missing: 'app.js',
+    reason: '.gitignore leaves it out of uploads; to send it, write !web/app.js into .berthignore',
+  },
+  {
+    name: 'a folder that a .gitignore below the top names',
+    files: { 'web/.gitignore': '/out', 'web/Dockerfile': '' },
+    rootDir: 'web',
+    missing: 'out',
+    reason: '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
+  },
+  {
+    name: 'a file that is nowhere',
+    files: { '.gitignore': '/other\n!dist\n**/*/**/*/**/x' },
+    missing: 'dist/api',
+    reason: 'it is not in the source',
+  },
+]
+
+for (const { name, files, rootDir = '.', missing, reason, isUpload = false } of cases) {
+  test(`the reason is named for ${name}`, async (t) => {
+    const sourceDir = realpathSync(temporaryDirectory(t))
+    writeTree(sourceDir, files)
+    const failure = new Failure('build_failed', 'COPY x y: there is no x in the build context')
+
+    const explained = await explainMissingFile(failure.with({ step: 'COPY x y', missing_path: missing }), {
+      contextDir: join(sourceDir, rootDir),
+      dockerfile: 'Dockerfile',
+      sourceDir,
+      isUpload,
+    })
+
+    assert.ok(explained instanceof Failure)
+    assert.equal(explained.message, `COPY x y: there is no x in the build context: ${reason}`)
+  })
+}
+
+test('the reason never depends on files of the host outside the source', async (t) => {
+  const outside = realpathSync(temporaryDirectory(t))
+  const sourceDir = join(outside, 'source')
+  writeTree(outside, { secret: '', 'source/.gitignore': '', 'source/app': '' })
+  symlinkSync(join(outside, 'secret'), join(sourceDir, 'link'))
+  symlinkSync(outside, join(sourceDir, 'folder'))
+  symlinkSync(join(outside, 'secret'), join(sourceDir, 'Dockerfile.dockerignore'))
+  const reasonOf = async (missing: string) => {
+    const failure = new Failure('build_failed', 'COPY x').with({ missing_path: missing })
+    const source = { contextDir: sourceDir, dockerfile: 'Dockerfile', sourceDir, isUpload: false }
+    return ((await explainMissingFile(failure, source)) as Failure).message
+  }
+
+  for (const path of ['../secret', 'a/../../secret', '/../secret', 'link', 'folder/secret'])
+    assert.equal(await reasonOf(path), 'COPY x: it is not in the source', path)
+  assert.equal(await reasonOf('../app'), 'COPY x: it is in the source, but .dockerignore leaves it out')
+})
+
+test('other failures stay as they are', async () => {
+  const source = { contextDir: '/', dockerfile: 'Dockerfile', sourceDir: '/', isUpload: false }
+  for (const error of [new Error('lost'), new Failure('build_failed', 'RUN x exited with code 1')]) {
+    assert.equal(await explainMissingFile(error, source), error)
+  }
+})
+
+function projectWith(t: TestContext, ...files: string[]): string {
+  const directory = temporaryDirectory(t)
+  for (const file of files) writeFileSync(join(directory, file), '')
+  return directory
+}
+
+const kinds: [file: string, kind: string, from: string][] = [
+  ['package.json', 'a Node.js project', 'node:22-slim'],
+  ['requirements.txt', 'a Python project', 'python:3.13-slim'],
+  ['go.mod', 'a Go project', 'golang:1.24 AS build'],
+  ['Cargo.toml', 'a Rust project', 'rust:1 AS build'],
+  ['Gemfile', 'a Ruby project', 'ruby:3.4-slim'],
+  ['index.html', 'a folder of web pages', 'nginx:alpine'],
+]
+
+for (const [file, kind, from] of kinds) {
+  test(`a folder with ${file} looks like ${kind}, and gets a complete Dockerfile`, async (t) => {
+    const lines = await suggestionLines(projectWith(t, file, 'README.md'), 'app/Dockerfile')
+
+    assert.deepEqual(lines.slice(0, 3), [
+      `looked for app/Dockerfile and found none; this looks like ${kind}`,
+      'a Dockerfile to start from:',
+      `    FROM ${from}`,
+    ])
+    const instructions = lines.slice(2, -1).map((line) => /^ {4}([A-Z]+) \S/.exec(line)?.[1])
+    assert.ok(instructions.every(Boolean), lines.join('\n'))
+    assert.ok(instructions.includes('COPY'))
+    assert.equal(lines.at(-1), 'commit it and deploy again')
+  })
+}
+
+test('a web page next to a package.json is part of the Node.js project', async (t) => {
+  const [first] = await suggestionLines(projectWith(t, 'index.html', 'package.json'), 'Dockerfile')
+  assert.match(first!, /a Node\.js project$/)
+})
+
+test('only the folder itself is inspected, not its subfolders', async (t) => {
+  const directory = projectWith(t)
+  mkdirSync(join(directory, 'web'))
+  writeFileSync(join(directory, 'web', 'package.json'), '')
+  const lines = await suggestionLines(directory, 'Dockerfile')
+  assert.deepEqual(lines, [
+    'looked for Dockerfile and found none; this looks like a project of an unknown kind',
+  ])
+})
+
+const hangs = new Failure('builder_hangs', 'it hangs')
+
+function openSite(waitUntilWorking: BuilderWatch['waitUntilWorking']) {
+  const lines: string[] = []
+  const controller = new AbortController()
+  const ports = { builderWatch: { waitUntilWorking } }
+  const log = { info: (line: string) => void lines.push(line) }
+  return { lines, controller, run: standIn<DeployRun>({ ports, log, signal: controller.signal }) }
+}
+
+const never: BuilderWatch['waitUntilWorking'] = (signal) =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+
+test('the build is repeated when the builder works again', async () => {
+  const { run, lines } = openSite(async () => undefined)
+  let attempts = 0
+
+  await retryWhileBuilderUnavailable(run, 60_000, async () => {
+    if (++attempts < 3) throw hangs
+  })
+
+  assert.equal(attempts, 3)
+  assert.equal(lines[0], 'it hangs: waiting until it works, for at most 1m')
+  assert.equal(lines.at(-1), "the Docker engine's BuildKit works again")
+})
+
+test('the wait fails with its reason after the time limit of a build', async (t) => {
+  const { run } = openSite(never)
+  // The timer of the limit does not keep the process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.after(() => clearInterval(alive))
+
+  await assert.rejects(
+    retryWhileBuilderUnavailable(run, 20, () => Promise.reject(hangs)),
+    hangs,
+  )
+})
+
+test('a cancel ends the wait with its reason', async () => {
+  const { run, controller } = openSite(never)
+  const ending = retryWhileBuilderUnavailable(run, 60_000, () => Promise.reject(hangs))
+
+  controller.abort(new Error('canceled'))
+
+  await assert.rejects(ending, /^Error: canceled$/)
+})
+
+test('other failures do not cause a wait', async () => {
+  const { run, lines } = openSite(never)
+  const failure = new Failure('build_failed', 'it failed')
+
+  await assert.rejects(
+    retryWhileBuilderUnavailable(run, 60_000, () => Promise.reject(failure)),
+    failure,
+  )
+  assert.deepEqual(lines, [])
+})
