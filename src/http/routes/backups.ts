@@ -45,7 +45,7 @@ import { paged } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { storeUpload } from '../rules/upload.ts'
 import { adviseOnBackup, adviseOnRestore } from '../why/advice.ts'
-import { historyRoute, show, whyRoute } from './record-routes.ts'
+import { recordRoutes } from './record-routes.ts'
 
 export const backupRoutes = tagged('Backups', [
   get('/backups', {
@@ -55,12 +55,12 @@ export const backupRoutes = tagged('Backups', [
     response: z.array(Backup),
     handler: listBackups,
   }),
-  get('/backups/{id}', {
-    role: 'read',
-    summary: 'Returns a backup',
+  ...recordRoutes('/backups/{id}', {
+    noun: 'a backup',
     params: BackupParams,
-    response: Backup,
-    handler: show(readBackup),
+    find: findBackup,
+    show: { response: Backup, read: readBackup },
+    why: { advise: (backup) => adviseOnBackup(backup) },
   }),
   del('/backups/{id}', {
     summary: 'Deletes a backup and its file',
@@ -75,11 +75,6 @@ export const backupRoutes = tagged('Backups', [
     problems: ['conflict'],
     handler: downloadBackup,
   }),
-  historyRoute('/backups/{id}', {
-    params: BackupParams,
-    summary: 'Lists the transitions of a backup',
-    find: findBackup,
-  }),
   post('/datastores/{id}/backups', {
     summary: 'Starts a backup, which is kept until it is deleted',
     params: DatastoreParams,
@@ -88,12 +83,6 @@ export const backupRoutes = tagged('Backups', [
     problems: ['conflict'],
     replay: readBackup,
     handler: createBackup,
-  }),
-  whyRoute('/backups/{id}', {
-    params: BackupParams,
-    summary: 'Explains why a backup failed, and what to do about it',
-    find: findBackup,
-    advise: (backup) => adviseOnBackup(backup),
   }),
 ])
 
@@ -197,12 +186,12 @@ export const restoreRoutes = tagged('Backups', [
     replay: readRestore,
     handler: uploadRestore,
   }),
-  get('/restores/{id}', {
-    role: 'read',
-    summary: 'Returns a restore',
+  ...recordRoutes('/restores/{id}', {
+    noun: 'a restore',
     params: RestoreParams,
-    response: Restore,
-    handler: show(readRestore),
+    find: findRestore,
+    show: { response: Restore, read: readRestore },
+    why: { advise: (restore) => adviseOnRestore(restore) },
   }),
   post('/restores/{id}/cancel', {
     summary: 'Cancels a restore that has not started to switch; the data stays unchanged',
@@ -215,17 +204,6 @@ export const restoreRoutes = tagged('Backups', [
     problems: ['not_cancelable'],
     acceptsIdempotencyKey: false,
     handler: cancelRestore,
-  }),
-  historyRoute('/restores/{id}', {
-    params: RestoreParams,
-    summary: 'Lists the transitions of a restore',
-    find: findRestore,
-  }),
-  whyRoute('/restores/{id}', {
-    params: RestoreParams,
-    summary: 'Explains why a restore failed, and what to do about it',
-    find: findRestore,
-    advise: (restore) => adviseOnRestore(restore),
   }),
 ])
 

@@ -8,7 +8,7 @@ import { conflict, RetryLater } from '../../errors.ts'
 import { type CallById, get, post, tagged } from '../pipeline/route.ts'
 import { command } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
-import { historyRoute, whyRoute } from './record-routes.ts'
+import { recordRoutes } from './record-routes.ts'
 
 const maxCertificates = 500
 const findRecord = finder<'certificate'>('crt', 'certificate')
@@ -34,12 +34,6 @@ export const certificateRoutes = tagged('Certificates', [
     // Contains domains of all services, so tokens that are limited to services may not read it.
     handler: ({ context }) => context.certificateAuthority(),
   }),
-  historyRoute('/certificates/{id}', {
-    scope: 'record',
-    params: CertificateParams,
-    summary: 'Lists the transitions of a certificate: the first 10 and the last 500',
-    find: findCertificate,
-  }),
   post('/certificates/{id}/retry', {
     summary: 'Starts the next attempt immediately, unless the CA requires a pause',
     params: CertificateParams,
@@ -48,12 +42,15 @@ export const certificateRoutes = tagged('Certificates', [
     problems: ['conflict', 'slow_down'],
     handler: retryCertificate,
   }),
-  whyRoute('/certificates/{id}', {
-    scope: 'record',
+  ...recordRoutes('/certificates/{id}', {
+    noun: 'a certificate',
     params: CertificateParams,
-    summary: 'Explains why there is no new certificate, and what to do about it',
+    scope: 'record',
     find: findCertificate,
-    advise: ({ hint }) => (hint === null ? null : { hint, commands: [] }),
+    why: {
+      advise: ({ hint }) => (hint === null ? null : { hint, commands: [] }),
+      summary: 'Explains why there is no new certificate, and what to do about it',
+    },
   }),
 ])
 

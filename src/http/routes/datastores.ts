@@ -36,7 +36,7 @@ import { awaitRecord } from '../records/stored-record.ts'
 import { trashExpiry, trashPlanFor } from '../records/trash-record.ts'
 import { assertNotReferenced } from '../rules/env.ts'
 import { adviseOnDatastore } from '../why/advice.ts'
-import { historyRoute, whyRoute } from './record-routes.ts'
+import { recordRoutes } from './record-routes.ts'
 
 /** How long a creation waits until the datastore serves or has failed. */
 const provisionTimeoutMs = 60_000
@@ -71,12 +71,18 @@ export const datastoreRoutes = tagged('Datastores', [
     replay: readDatastore,
     handler: createDatastore,
   }),
-  get('/datastores/{id}', {
-    role: 'read',
-    summary: 'Returns a datastore',
+  ...recordRoutes('/datastores/{id}', {
+    noun: 'a datastore',
     params: DatastoreParams,
-    response: Datastore,
-    handler: ({ context, params, caller }) => redactedFor(caller, readDatastore(context, params.id)),
+    find: findDatastore,
+    show: {
+      response: Datastore,
+      read: (context, id, caller) => redactedFor(caller, readDatastore(context, id)),
+    },
+    why: {
+      advise: (datastore) => adviseOnDatastore(datastore, datastore.name),
+      summary: 'Explains why a datastore is not available, and what to do about it',
+    },
   }),
   patch('/datastores/{id}', {
     summary: 'Changes the limits of a datastore, without a restart',
@@ -101,17 +107,6 @@ export const datastoreRoutes = tagged('Datastores', [
     problems: ['conflict'],
     replay: readDatastore,
     handler: restartDatastore,
-  }),
-  historyRoute('/datastores/{id}', {
-    params: DatastoreParams,
-    summary: 'Lists the transitions of a datastore: the first 10 and the last 500',
-    find: findDatastore,
-  }),
-  whyRoute('/datastores/{id}', {
-    params: DatastoreParams,
-    summary: 'Explains why a datastore is not available, and what to do about it',
-    find: findDatastore,
-    advise: (datastore) => adviseOnDatastore(datastore, datastore.name),
   }),
 ])
 

@@ -28,7 +28,7 @@ import {
   sourceOf,
 } from '../rules/deploy-request.ts'
 import { storeUpload } from '../rules/upload.ts'
-import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
+import { readsService, recordRoutes, runsService } from './record-routes.ts'
 
 interface Obstacle {
   reason: string
@@ -64,13 +64,18 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['conflict'],
     handler: createDeploy,
   }),
-  get('/deploys/{deploy_id}', {
-    role: 'read',
-    scope: 'record',
-    summary: 'Returns a deploy',
+  ...recordRoutes('/deploys/{deploy_id}', {
+    noun: 'a deploy',
     params: DeployParams,
-    response: Deploy,
-    handler: show(readDeploy),
+    scope: 'record',
+    find: findDeploy,
+    show: { response: Deploy, read: readDeploy },
+    logQuery: DeployLogQuery,
+    why: {
+      advise: (deploy, storage) => deployAdvice(storage, deploy),
+      summary: 'Explains why a deploy failed, what to do about it, and how long each phase took',
+      hasLog: true,
+    },
   }),
   post('/deploys/{deploy_id}/cancel', {
     role: 'deploy',
@@ -80,26 +85,6 @@ export const deployRoutes = tagged('Deploys', [
     response: Deploy,
     problems: ['not_cancelable'],
     handler: cancelDeploy,
-  }),
-  logRoute('/deploys/{deploy_id}', {
-    params: DeployParams,
-    query: DeployLogQuery,
-    summary: 'Streams the log of a deploy: `log` for each line, `end` when the deploy has finished',
-    find: findDeploy,
-  }),
-  historyRoute('/deploys/{deploy_id}', {
-    scope: 'record',
-    params: DeployParams,
-    summary: 'Lists the transitions of a deploy: the first 10 and the last 500',
-    find: findDeploy,
-  }),
-  whyRoute('/deploys/{deploy_id}', {
-    scope: 'record',
-    params: DeployParams,
-    summary: 'Explains why a deploy failed, what to do about it, and how long each phase took',
-    find: findDeploy,
-    advise: (deploy, storage) => deployAdvice(storage, deploy),
-    hasLog: true,
   }),
 ])
 

@@ -19,7 +19,7 @@ import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { finder, shownFields } from '../records/stored-record.ts'
-import { historyRoute, show } from './record-routes.ts'
+import { recordRoutes } from './record-routes.ts'
 
 /** More connections than a server ever has. */
 const maxConnections = 500
@@ -70,13 +70,6 @@ export const gitConnectionRoutes = tagged('Git', [
     response: GitConnection,
     handler: connectGit,
   }),
-  get('/git/connections/{id}', {
-    role: 'read',
-    summary: 'Returns a git connection',
-    params: GitConnectionParams,
-    response: GitConnection,
-    handler: show(readGitConnection),
-  }),
   del('/git/connections/{id}', {
     summary: 'Deletes a git connection and its secrets; what the account authorized stays at the provider',
     params: GitConnectionParams,
@@ -84,10 +77,11 @@ export const gitConnectionRoutes = tagged('Git', [
     problems: ['in_use'],
     handler: deleteGitConnection,
   }),
-  historyRoute('/git/connections/{id}', {
+  ...recordRoutes('/git/connections/{id}', {
+    noun: 'a git connection',
     params: GitConnectionParams,
-    summary: 'Lists the transitions of a git connection: the first 10 and the last 500',
     find: findGitConnection,
+    show: { response: GitConnection, read: readGitConnection },
   }),
   get('/git/connections/{id}/repositories', {
     summary: 'Lists the repositories that a git connection may read, last updated first',

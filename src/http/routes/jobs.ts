@@ -17,7 +17,7 @@ import { command, requesterOf } from '../records/requester.ts'
 import { toSchedule } from '../records/schedule-record.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
 import { assertNotSuspended } from '../rules/deploy-request.ts'
-import { historyRoute, logRoute, readsService, runsService, show, whyRoute } from './record-routes.ts'
+import { readsService, recordRoutes, runsService } from './record-routes.ts'
 
 export const jobRoutes = tagged('Jobs', [
   get('/jobs', {
@@ -48,13 +48,14 @@ export const jobRoutes = tagged('Jobs', [
     problems: ['conflict'],
     handler: createJob,
   }),
-  get('/jobs/{job_id}', {
-    role: 'read',
-    scope: 'record',
-    summary: 'Returns a job run',
+  ...recordRoutes('/jobs/{job_id}', {
+    noun: 'a job run',
     params: JobParams,
-    response: JobRun,
-    handler: show(readJob),
+    scope: 'record',
+    find: findJob,
+    show: { response: JobRun, read: readJob },
+    logQuery: JobLogQuery,
+    why: { advise: (run, storage) => runAdvice(storage, run), hasLog: true },
   }),
   post('/jobs/{job_id}/cancel', {
     role: 'deploy',
@@ -64,26 +65,6 @@ export const jobRoutes = tagged('Jobs', [
     response: JobRun,
     problems: ['not_cancelable'],
     handler: cancelJob,
-  }),
-  logRoute('/jobs/{job_id}', {
-    params: JobParams,
-    query: JobLogQuery,
-    summary: 'Streams the log of a job run: `log` for each line, `end` when the run has finished',
-    find: findJob,
-  }),
-  historyRoute('/jobs/{job_id}', {
-    scope: 'record',
-    params: JobParams,
-    summary: 'Lists the transitions of a job run: the first 10 and the last 500',
-    find: findJob,
-  }),
-  whyRoute('/jobs/{job_id}', {
-    scope: 'record',
-    params: JobParams,
-    summary: 'Explains why a job run failed, and what to do about it',
-    find: findJob,
-    advise: (run, storage) => runAdvice(storage, run),
-    hasLog: true,
   }),
   get('/services/{id}/schedule', {
     ...readsService,

@@ -1,13 +1,14 @@
 // The routes that several kinds of records have: the history, the log, and why one failed.
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
+import type { Caller } from '../../account/callers.ts'
 import { HistoryEntry } from '../../api/deploy.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { Why } from '../../api/parts/failure.ts'
 import { ServiceParams } from '../../api/service.ts'
 import { messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type CallById, get, type Route, type ServiceScope } from '../pipeline/route.ts'
+import { get, type Route, type ServiceScope } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
 import { showActorLine } from '../records/log-lines.ts'
 import type { Advice } from '../why/advice.ts'
@@ -20,67 +21,65 @@ export const runsService = { role: 'deploy', scope: 'service', params: ServicePa
 /** Responses may contain a credential, so they are not stored under an `Idempotency-Key`. */
 export const accountPost = { acceptsIdempotencyKey: false, bodyLimitBytes: 16 * 1024 } as const
 
-interface RecordRoute<Found> {
+interface RecordRoutes<Found, Shown> {
+  /** With its article. */
+  noun: string
   params: z.ZodType<{ id: string }>
   scope?: ServiceScope
-  summary: string
   find(storage: Storage, id: string): Found
+  show?: { response: z.ZodType<Shown>; read(context: HttpContext, id: string, caller: Caller | null): Shown }
+  logQuery?: z.ZodType<{ follow: boolean }>
+  why?: { advise(record: Found, storage: Storage): Advice | null; summary?: string; hasLog?: boolean }
 }
 
-export function show<Shown>(read: (context: HttpContext, id: string) => Shown) {
-  return ({ context, params }: CallById) => read(context, params.id)
-}
-
-export function historyRoute(path: string, { find, ...shared }: RecordRoute<{ id: string }>): Route {
-  return get(`${path}/history`, {
+/** The routes to read a record: its state, its log, its history, and why it failed. */
+export function recordRoutes<Found extends ExplainedRecord, Shown>(
+  path: string,
+  { noun, params, scope, find, show, logQuery, why }: RecordRoutes<Found, Shown>,
+): Route[] {
+  const shared = { role: 'read', params, ...(scope && { scope }) } as const
+  const history = get(`${path}/history`, {
     ...shared,
-    role: 'read',
+    summary: `Lists the transitions of ${noun}: the first 10 and the last 500`,
     response: z.array(HistoryEntry),
     handler: ({ context: { storage }, params }) => storage.actors.history(find(storage, params.id).id),
   })
-}
-
-type LogQuery = z.ZodType<{ follow: boolean }>
-
-/** `GET …/logs` of a deploy or a job run. */
-export function logRoute(
-  path: string,
-  { find, ...shared }: RecordRoute<{ id: string }> & { query: LogQuery },
-): Route {
-  return get(`${path}/logs`, {
-    ...shared,
-    role: 'read',
-    scope: 'record',
-    response: 'stream',
-    events: LogEvents,
-    handler({ context, params, query, lastEventId, log }) {
-      const { id } = find(context.storage, params.id)
-      return logEvents(context.storage.logs, id, {
-        follow: query.follow,
-        after: lastEventId ?? 0,
-        show: showActorLine,
-        onError: (error) => log.error({ id, reason: messageOf(error) }, 'a log could not be read'),
-      })
-    },
-  })
-}
-
-interface WhyRoute<Found> extends RecordRoute<Found> {
-  advise(record: Found, storage: Storage): Advice | null
-  hasLog?: boolean
-}
-
-export function whyRoute<Found extends ExplainedRecord>(
-  path: string,
-  { find, advise, hasLog = false, ...shared }: WhyRoute<Found>,
-): Route {
-  return get(`${path}/why`, {
-    ...shared,
-    role: 'read',
-    response: Why,
-    handler({ context: { storage }, params }) {
-      const record = find(storage, params.id)
-      return explain(storage, record, { advice: advise(record, storage), hasLog })
-    },
-  })
+  const shown =
+    show &&
+    get(path, {
+      ...shared,
+      summary: `Returns ${noun}`,
+      response: show.response,
+      handler: ({ context, params, caller }) => show.read(context, params.id, caller),
+    })
+  const log =
+    logQuery &&
+    get(`${path}/logs`, {
+      ...shared,
+      summary: `Streams the log of ${noun}: \`log\` for each line, \`end\` when it has finished`,
+      query: logQuery,
+      response: 'stream',
+      events: LogEvents,
+      handler({ context, params, query, lastEventId, log }) {
+        const { id } = find(context.storage, params.id)
+        return logEvents(context.storage.logs, id, {
+          follow: query.follow,
+          after: lastEventId ?? 0,
+          show: showActorLine,
+          onError: (error) => log.error({ id, reason: messageOf(error) }, 'a log could not be read'),
+        })
+      },
+    })
+  const explained =
+    why &&
+    get(`${path}/why`, {
+      ...shared,
+      summary: why.summary ?? `Explains why ${noun} failed, and what to do about it`,
+      response: Why,
+      handler({ context: { storage }, params }) {
+        const record = find(storage, params.id)
+        return explain(storage, record, { advice: why.advise(record, storage), hasLog: why.hasLog ?? false })
+      },
+    })
+  return [shown, log, history, explained].filter((route) => route !== undefined)
 }

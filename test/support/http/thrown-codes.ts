@@ -23,15 +23,13 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
 const files = new Map<string, File>()
 
 /** The functions that declare routes, with what they add to the path. */
-const declarers: Record<string, [method: string, suffix: string]> = {
+const declarers: Record<string, [method: string, ...suffixes: string[]]> = {
   get: ['GET', ''],
   post: ['POST', ''],
   put: ['PUT', ''],
   patch: ['PATCH', ''],
   del: ['DELETE', ''],
-  historyRoute: ['GET', '/history'],
-  whyRoute: ['GET', '/why'],
-  logRoute: ['GET', '/logs'],
+  recordRoutes: ['GET', '', '/history', '/why', '/logs'],
 }
 
 /** The codes that the routes in a folder throw, by method and path. */
@@ -45,11 +43,9 @@ export function codesByRoute(folder: string): Map<string, Set<string>> {
         const [first] = call.arguments
         const declarer = call.callee.type === 'Identifier' ? declarers[call.callee.name] : undefined
         if (!declarer || first?.type !== 'Literal') return
-        const [method, suffix] = declarer
-        codes.set(
-          `${method} /api/v1${first.value}${suffix}`,
-          codesOf(path, known(call as unknown as Node), new Set()),
-        )
+        const [method, ...suffixes] = declarer
+        const thrown = codesOf(path, known(call as unknown as Node), new Set())
+        for (const suffix of suffixes) codes.set(`${method} /api/v1${first.value}${suffix}`, thrown)
       },
     }).visit(program)
   }
