@@ -107,27 +107,6 @@ test('before setup every sign-in is refused without hashing', async (t) => {
   deepEqual([hasher.verified.length, failures()], [0, 0])
 })
 
-test('each sign-in creates a session and does not count as an attempt', async (t) => {
-  const { administrator, setUp, storage, failures } = await start(t)
-  const first = await setUp()
-
-  for (let count = 0; count < 12; count++) await administrator.signIn(ada, undefined)
-
-  deepEqual([storage.sessions.list().length, failures()], [13, 0])
-  equal(storage.sessions.bySecret(first.secret)?.id, first.session.id)
-})
-
-test('of two hundred concurrent guesses at most ten are hashed, two at a time', async (t) => {
-  const { administrator, setUp, hasher } = await start(t)
-  await setUp()
-
-  const requests = Array.from({ length: 200 }, () => administrator.signIn(wrong, undefined))
-  const came = await outcomes(requests)
-
-  deepEqual([countOf(came, 'invalid_credentials'), countOf(came, 'too_many_attempts')], [10, 190])
-  deepEqual([hasher.verified.length, hasher.mostAtOnce], [10, 2])
-})
-
 test('after ten failures the correct password is refused without hashing', async (t) => {
   const { administrator, setUp, hasher, failures } = await start(t)
   await setUp()

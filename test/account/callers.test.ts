@@ -1,7 +1,7 @@
 // Who asks: which secret stands for whom, for how long, and how often that is written down.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createCallers, isExpired, serverCaller, sessionLifetimeMs } from '../../src/account/callers.ts'
+import { createCallers, serverCaller, sessionLifetimeMs } from '../../src/account/callers.ts'
 import type { SessionRow, TokenRow } from '../../storage/access/hashed-tokens.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 
@@ -171,9 +171,4 @@ test('a failing disk signs nobody out', async (t) => {
     deepEqual(callers.bySession('bths_ses-1'), asSession)
     await new Promise((resolve) => setImmediate(resolve))
   }
-})
-
-test('credentials without an expiry never expire', () => {
-  equal(isExpired({ expires_at: null }, Number.MAX_SAFE_INTEGER), false)
-  equal(isExpired({ expires_at: iso(startMs) }, startMs), true)
 })

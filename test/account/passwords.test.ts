@@ -30,27 +30,6 @@ test('the dummy hash costs as much as a real one', () => {
   match(dummyHash, /^\$argon2id\$/)
 })
 
-test('without an account one hash is computed too, and nothing matches', async () => {
-  for (const isRight of [false, true]) {
-    const hasher = countingHasher({ isRight: () => isRight })
-
-    equal(await createPasswords(hasher).matches(null, 'anything'), false)
-
-    deepEqual(hasher.verified, [dummyHash])
-    deepEqual(hasher.hashed, [])
-  }
-})
-
-test('with an account one hash is computed for a right or wrong password', async () => {
-  for (const isRight of [false, true]) {
-    const hasher = countingHasher({ isRight: () => isRight })
-
-    equal(await createPasswords(hasher).matches('$argon2id$known', 'anything'), isRight)
-
-    deepEqual(hasher.verified, ['$argon2id$known'])
-  }
-})
-
 test('of many concurrent hashes two run at a time, and all complete', async () => {
   const hasher = countingHasher()
   const { hash, matches } = createPasswords(hasher)

@@ -172,21 +172,3 @@ test('a rejected body is discarded until its client waits', async (t) => {
   await eventually('the refusal', () => /^HTTP\/1\.1 411 /.test(text))
   socket.destroy()
 })
-
-test('connections without a chunked body stay open', async (t) => {
-  const { port } = await start(t)
-  const ask = head('GET /other', 'Host: localhost')
-  const received = await new Promise<string>((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk
-      if (responsesIn(text).length === 1 && !text.includes('second')) socket.write(ask)
-      if (responsesIn(text).length === 2) socket.destroy()
-    })
-    socket.once('close', () => resolve(text))
-    socket.write(ask)
-  })
-  assert.equal(responsesIn(received).length, 2)
-  assert.doesNotMatch(received, /connection: close/i)
-})

@@ -128,17 +128,8 @@ export const cpuLimit = clearableByZero(cpus).transform((cpus) =>
 )
 
 /** Names in /etc/hosts of a container, or names that Berth itself uses. */
-const reservedNames = new Set([
-  'berth',
-  'ip6-allnodes',
-  'ip6-allrouters',
-  'ip6-localhost',
-  'ip6-localnet',
-  'ip6-loopback',
-  'ip6-mcastprefix',
-  'localhost',
-  'new',
-])
+const ip6Names = ['allnodes', 'allrouters', 'localhost', 'localnet', 'loopback', 'mcastprefix']
+const reservedNames = new Set(['berth', 'localhost', 'new', ...ip6Names.map((name) => `ip6-${name}`)])
 const looksLikeId = /^(usr|ses|tok|cli|crt|git|svc|dep|job|dst)-[0-9a-z]{26}$/
 
 /** The name of a service or a datastore. Both share one namespace. */

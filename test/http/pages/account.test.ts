@@ -125,42 +125,6 @@ test('a new account is told what comes next, until it has a token', async (t) =>
   }
 })
 
-test('lists come before forms, and each section can be reached from the top', async (t) => {
-  const pages = await startPages(t)
-  const session = await pages.signUp()
-  const act = actor(pages, session)
-  await act('create-token', { name: 'ci', expires_in_days: '' })
-
-  const { html } = await pages.get('/account', session)
-  const [failedToken, failedPassword] = [await act('create-token'), await act('change-password')]
-
-  const places = ['<bdi>ci</bdi>', 'id="name"', 'id="sessions"', 'id="password"', 'id="new_password"']
-  const positions = places.map((place) => html.indexOf(place))
-  assert.ok(!positions.includes(-1))
-  assert.deepEqual(
-    positions,
-    positions.toSorted((a, b) => a - b),
-  )
-  for (const id of ['tokens', 'sessions', 'password']) assert.ok(html.includes(`href="/account#${id}"`))
-  const openIn = ({ html }: { html: string }) =>
-    [...html.matchAll(/<details class="form" open><summary>([^<]*)/g)].map(([, title]) => title)
-  assert.deepEqual(openIn({ html }), [])
-  assert.deepEqual([openIn(failedToken), openIn(failedPassword)], [['New token'], ['Change the password']])
-})
-
-test('errors of a new token are shown next to its field', async (t) => {
-  const pages = await startPages(t)
-  const act = actor(pages, await pages.signUp())
-
-  const nameless = await act('create-token', { name: ' ', expires_in_days: '0' })
-
-  assert.equal(nameless.status, 400)
-  assert.match(nameless.html, /id="name-note">Must not be empty\.</)
-  assert.match(nameless.html, /id="expires_in_days-note">Must be at least 1\.</)
-  assert.equal(nameless.html.match(/ autofocus/g)?.length, 1)
-  assert.deepEqual(pages.storage.tokens.list(), [])
-})
-
 test('a session can be ended from another one, and the page does not offer it for itself', async (t) => {
   const pages = await startPages(t)
   const other = await pages.signUp()

@@ -89,32 +89,6 @@ test('every page leads to the manual, and those of a user to the account, git an
   }
 })
 
-test('the header marks the page that is open', async (t) => {
-  const pages = await startPages(t)
-  const session = await pages.signUp()
-  const markedIn = async (path: string) =>
-    [...(await pages.get(path, { ...session })).html.matchAll(/<a href="([^"]*)" aria-current="(\w+)"/g)]
-      .filter(([, href]) => !href!.includes('?'))
-      .map(([, href, value]) => `${href} ${value}`)
-
-  assert.deepEqual(await markedIn('/account'), ['/account page'])
-  assert.deepEqual(await markedIn('/git/start'), ['/git/start page'])
-  assert.deepEqual(await markedIn('/docs'), ['/docs page'])
-  assert.deepEqual(await markedIn('/docs/limits'), ['/docs true'])
-  for (const path of ['/nothing', '/cli-login?id=cli-1']) assert.deepEqual(await markedIn(path), [])
-})
-
-test('setup creates the account, signs the browser in and redirects', async (t) => {
-  const pages = await startPages(t)
-
-  const done = await pages.post('/setup?next=/cli-login?id=cli-1', await codeFields(pages))
-  const account = await pages.get('/account', cookieOf(done))
-
-  assert.deepEqual([done.status, done.location], [303, '/cli-login?id=cli-1'])
-  assert.match(done.headers.get('set-cookie')!, /; HttpOnly; SameSite=Strict/)
-  assert.match(account.text, /Signed in as ada@example\.com/)
-})
-
 test('errors of a setup are shown next to their field; only the password is cleared', async (t) => {
   const pages = await startPages(t)
   const code = pages.setupCode()

@@ -55,23 +55,6 @@ test('an approved terminal gets its token, and the page refers back to it', asyn
   assert.ok(isOver(collected))
 })
 
-test('a denied terminal is notified', async (t) => {
-  const pages = await startPages(t)
-  const session = await pages.signUp()
-  const { path, poll } = await startTerminal(pages)
-
-  const denied = await pages.post(path, { answer: 'deny' }, session)
-  const late = await pages.post(path, { answer: 'approve' }, session)
-
-  assert.deepEqual(
-    [denied.status, denied.text.startsWith('Denied berth on laptop gets no token.')],
-    [200, true],
-  )
-  assert.ok(isOver(late))
-  assert.deepEqual(await poll(), { status: 'denied' })
-  assert.ok(isOver(await pages.get(path, session)))
-})
-
 test('an unknown request, or one without a terminal, has ended', async (t) => {
   const pages = await startPages(t)
   const session = await pages.signUp()

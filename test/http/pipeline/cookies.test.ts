@@ -102,14 +102,6 @@ test('two servers on one host name have separate sessions', async (t) => {
   assert.deepEqual([await isIn(atOne), await isIn(atOther)], [false, true])
 })
 
-test('a session is valid only at the port it was opened for', async (t) => {
-  const { browser } = await startWithAccount(t, anyHost)
-  const statusAt = async (host: string) =>
-    (await browser.call('GET', '/auth/sessions', undefined, { host })).status
-
-  assert.equal(await statusAt('berth.example.com:9999'), 401)
-})
-
 /** Whether that header is taken for the session. */
 async function countsAs(
   t: TestContext,

@@ -134,26 +134,16 @@ test('loopback, the listen address and the dashboard’s host are accepted, at a
 
 test('every other host is rejected, even similar ones', () => {
   const isOwn = createHostCheck(['192.0.2.7', 'berth.example.com'])
-  const foreign = [
-    '',
-    ':7878',
-    'evil.example',
+  const similar = [
     'xlocalhost',
     'localhost.evil.example',
-    'berth.example.com.evil.example',
     'evil.berth.example.com',
     '127.0.0.2',
     '192.0.2.70',
-    '::1',
-    '[::2]:80',
-    'localhost:80:80',
-    'localhost:',
-    'localhost:x',
-    'localhost@evil.example',
-    'localhost evil.example',
   ]
+  const odd = ['', ':7878', 'localhost:80:80', 'localhost:', 'localhost:x', 'localhost@evil.example', '::1']
 
-  for (const host of foreign) assert.equal(isOwn(host), false, host)
+  for (const host of [...similar, ...odd]) assert.equal(isOwn(host), false, host)
 })
 
 test('without a dashboard host, an empty host does not match it', () => {
@@ -170,24 +160,9 @@ test('without proxies no address is trusted', () => {
 
 test('a proxy is trusted by its address or its network, for IPv4 and IPv6', () => {
   const isTrusted = createProxyTrust(['10.0.0.5', '192.168.0.0/16', 'fd00::7', '2001:db8::/32'])
-  const trusted = [
-    '10.0.0.5',
-    '192.168.0.0',
-    '192.168.255.255',
-    'fd00::7',
-    'FD00::7',
-    '2001:db8::1',
-    'fd00:0000:0000:0000:0000:0000:0000:0007',
-    '2001:0db8:ffff:0000:0000:0000:0000:0001',
-  ]
-  const strangers = [
-    '10.0.0.6',
-    '10.0.0.50',
-    '192.169.0.0',
-    'fd00::8',
-    '2001:db9::1',
-    '::1',
-    '127.0.0.1',
+  const trusted = ['10.0.0.5', '192.168.0.0', '192.168.255.255', 'FD00::7', 'fd00:0:0::0007', '2001:db8::1']
+  const others = ['10.0.0.6', '10.0.0.50', '192.169.0.0', 'fd00::8', '2001:db9::1', '::1', '127.0.0.1']
+  const malformed = [
     '',
     'unknown',
     'proxy.example',
@@ -198,7 +173,7 @@ test('a proxy is trusted by its address or its network, for IPv4 and IPv6', () =
   ]
 
   for (const address of trusted) assert.equal(isTrusted(address), true, address)
-  for (const address of strangers) assert.equal(isTrusted(address), false, address)
+  for (const address of [...others, ...malformed]) assert.equal(isTrusted(address), false, address)
 })
 
 test('a network with a zero-length prefix contains all addresses of its family', () => {

@@ -88,18 +88,6 @@ test('Last-Event-ID resumes after that line, and an id from the future is lowere
   assert.deepEqual(await beyond.rest(), [ended])
 })
 
-test('each of many followers gets the complete log', async (t) => {
-  const { write, logs, id, path } = await startDeploy(t)
-  const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(t, `${path}?follow=true`)))
-
-  const lines = Array.from({ length: 200 }, (_, index) => `line ${index + 1}`)
-  for (const line of lines) write(line)
-  await logs.end(id)
-
-  const wanted = [...lines.map((line, index) => logged(index + 1, line)), ended]
-  for (const stream of streams) assert.deepEqual(await stream.rest(), wanted)
-})
-
 test('a paused reader costs no memory, and gets everything when it reads again', async (t) => {
   const { write, logs, id, server, path } = await startDeploy(t)
   const socket = connect(server.port, '127.0.0.1')

@@ -1,7 +1,6 @@
 // Open event streams end when their credential ends, and no other stream does.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createStreamGuard } from '../../../src/http/pipeline/stream-guard.ts'
 import { type AccountApi, startWithAccount } from '../../support/http/account.ts'
 import type { Browser } from '../../support/http/browser.ts'
 import { openStream, type Reader } from '../../support/http/event-stream.ts'
@@ -124,42 +123,4 @@ test('the streams of a token end when it expires', async (t) => {
 
   await Promise.all(streams.map(ended))
   await resume(api, feeds)
-})
-
-/** A stream that only knows whether it is open. */
-function fakeStream() {
-  const listeners: (() => void)[] = []
-  const stream = {
-    endedTimes: 0,
-    isWritable: () => true,
-    isOpen: () => true,
-    write: () => undefined,
-    onWritable: () => undefined,
-    onClose: (listener: () => void) => void listeners.push(listener),
-    end() {
-      stream.endedTimes++
-      for (const listener of listeners.splice(0)) listener()
-    },
-    abort: () => undefined,
-  }
-  return stream
-}
-
-test('an expired caller gets no stream, and an ended stream is not ended again', (t) => {
-  const valid = new Set(['ses-1'])
-  const guard = createStreamGuard(({ id }) => valid.has(id))
-  t.after(() => guard.stop())
-  const [late, first, second] = [fakeStream(), fakeStream(), fakeStream()]
-
-  guard.admit({ kind: 'session', id: 'ses-2' }, late)
-  guard.admit({ kind: 'session', id: 'ses-1' }, first)
-  guard.admit({ kind: 'session', id: 'ses-1' }, second)
-  first.end()
-  guard.check()
-  assert.deepEqual([late.endedTimes, first.endedTimes, second.endedTimes], [1, 1, 0])
-
-  valid.clear()
-  guard.check()
-  guard.check()
-  assert.deepEqual([late.endedTimes, first.endedTimes, second.endedTimes], [1, 1, 1])
 })

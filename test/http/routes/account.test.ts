@@ -146,30 +146,11 @@ test('the new password is validated before the current one, which has a separate
 })
 
 const dayMs = 24 * 60 * 60_000
-const minuteMs = 60_000
-const iso = (ms: number) => new Date(ms).toISOString()
 
 const list = async (browser: Browser) => (await browser.call('GET', '/auth/sessions')).body
 const secretOf = ({ jar }: Browser) => [...jar.values()][0]!
 const rowOf = ({ storage }: AccountApi, browser: Browser): SessionRow =>
   storage.sessions.bySecret(secretOf(browser))!
-
-/** As if it had been used last so long ago. */
-async function age(api: AccountApi, browser: Browser, ageMs: number): Promise<void> {
-  const row = rowOf(api, browser)
-  const aged = { ...row, last_used_at: iso(Date.now() - ageMs) }
-  await api.storage.commit((commit) => api.storage.sessions.insert(commit, secretOf(browser), aged))
-}
-
-test('the requesting session was last used just now, whenever it was used before', async (t) => {
-  const api = await startWithAccount(t)
-  await age(api, api.browser, 50 * minuteMs)
-
-  const [own] = await list(api.browser)
-
-  assert.equal(own.current, true)
-  assert.ok(Date.now() - Date.parse(own.last_used_at) < 40 * minuteMs, own.last_used_at)
-})
 
 test('a record contains times, the browser and whether it is the current one, and no secret', async (t) => {
   const { browser, signedOut } = await startWithAccount(t)
@@ -199,20 +180,6 @@ test('a record contains times, the browser and whether it is the current one, an
     ]),
   )
   assert.ok(!JSON.stringify(sessions).includes('bths_'))
-})
-
-test('the list is ordered by last use, starting with the current session', async (t) => {
-  const api = await startWithAccount(t)
-  const others = [await api.signedIn(), await api.signedIn()]
-  await age(api, others[0]!, 2 * dayMs)
-  await age(api, others[1]!, 3 * dayMs)
-  const ids = [api.browser, ...others].map((browser) => rowOf(api, browser).id)
-  const order = async () => (await list(api.browser)).map(({ id }: { id: string }) => ids.indexOf(id))
-
-  assert.deepEqual(await order(), [0, 1, 2])
-  await list(others[1]!)
-
-  await until('the use to be noted', async () => String(await order()) === '0,2,1')
 })
 
 test('ending another session clears no cookie, and signs that browser out immediately', async (t) => {

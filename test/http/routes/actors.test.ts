@@ -84,14 +84,6 @@ test('a repeated request gets the first response, and changes nothing', async (t
   }
 })
 
-test('an unknown id and the id of a service are not found', async (t) => {
-  const { refused } = await start(t)
-  for (const id of ['dep-none', 'svc-1', 'edge']) {
-    const [status] = await refused('POST', `/actors/${id}/discard`)
-    assert.equal(status, 404, id)
-  }
-})
-
 test('an engine that does not respond refuses the discard, and the actor stays parked', async (t) => {
   const { call, context, park, storage } = await start(t)
   const id = await park(one('job-run'))

@@ -6,7 +6,7 @@ import { basename } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Backup } from '../../../src/api/backup.ts'
 import { type BackupApi, startBackups } from '../../support/http/backup-api.ts'
-import { head, token } from '../../support/http/http-context.ts'
+import { token } from '../../support/http/http-context.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
 const dump = (sizeBytes: number) => Buffer.concat([Buffer.from('PGDMP'), randomBytes(sizeBytes - 5)])
@@ -90,19 +90,6 @@ test('the list is newest first, and can be filtered by the name or id of a datas
   assert.deepEqual(await refused('GET', '/backups?of=shop-db'), [400, 'invalid_request', 'of unknown_key'])
 })
 
-test('a backup is shown with its transitions', async (t) => {
-  const { kept, call, storage } = await start(t)
-  const { id } = await kept('shop-db', 'PGDMP1')
-  await eventually('all is written', () => storage.actors.history(id).length === 4)
-
-  const history = (await call('GET', `/backups/${id}/history`)).body as unknown as { status: string }[]
-
-  assert.deepEqual(
-    history.map(({ status }) => status),
-    ['running', 'running', 'good', 'good'],
-  )
-})
-
 test('a deleted backup is gone everywhere, and cannot be deleted again', async (t) => {
   const { kept, begun, call, refused, storage } = await start(t)
   const { id } = await kept('shop-db')
@@ -176,21 +163,6 @@ test('an incomplete backup has no content', async (t) => {
   })
 })
 
-test('content does not support HEAD, and requires a credential', async (t) => {
-  const api = await start(t)
-  const { id } = await api.kept('shop-db')
-  const path = `/api/v1/backups/${id}/content`
-
-  const lone = await api.raw(head(`HEAD ${path}`, 'Host: localhost', `Authorization: Bearer ${token}`))
-  const strangers = [await download(api, id, 'Bearer bth_wrong'), await download(api, id, 'Nobody')]
-
-  assert.match(lone.text, /^HTTP\/1\.1 405 .*Allow: GET, OPTIONS/is)
-  assert.deepEqual(
-    strangers.map(({ status }) => status),
-    [401, 401],
-  )
-})
-
 test('a repetition with the same key returns the same backup in its current state', async (t) => {
   const { call, goOn, reached } = await start(t)
   const ask = (key: string, name = 'shop-db') =>
@@ -227,20 +199,6 @@ test('a datastore is created with a normalized schedule, and keeps seven backups
   assert.deepEqual(await make('daily', { backup_schedule: ' @daily ' }), [201, '@daily', 7, true])
   const fields = { backup_schedule: ' 0  3 * *\t1-5', backup_keep: 1000 }
   assert.deepEqual(await make('fields', fields), [201, '0 3 * * 1-5', 1000, true])
-})
-
-test('an invalid schedule is rejected and changes nothing', async (t) => {
-  const { call, refused } = await start(t)
-  await call('PATCH', '/datastores/shop-db', { backup_schedule: '@weekly' })
-
-  for (const backup_schedule of ['whenever', '0 0 3 * * *', '0 0 30 2 *']) {
-    const response = [400, 'invalid_request', 'backup_schedule invalid']
-    assert.deepEqual(await refused('PATCH', '/datastores/shop-db', { backup_schedule }), response)
-    const body = { kind: 'redis', name: 'wrong-db', backup_schedule }
-    assert.deepEqual(await refused('POST', '/datastores', body), response)
-  }
-  const { body } = await call('GET', '/datastores/shop-db')
-  assert.equal(body.backup_schedule, '@weekly')
 })
 
 test('a PATCH changes only its fields; an empty schedule, unlike null, disables backups', async (t) => {

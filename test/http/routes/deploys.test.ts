@@ -177,17 +177,6 @@ test('a repeated creation of a service returns the same response, with the first
   assert.deepEqual([again.status, again.body], [201, first.body])
 })
 
-test('twenty concurrent requests with one key act once', async (t) => {
-  const { call, list } = await start(t)
-
-  const responses = await Promise.all(
-    Array.from({ length: 20 }, () => call('POST', '/services/web/deploys', keyed('k'))),
-  )
-
-  assert.equal(new Set(responses.map(({ body }) => body.id)).size, 1)
-  assert.equal((await list()).length, 1)
-})
-
 test('suspend is not repeated after a resume', async (t) => {
   const { call } = await start(t)
 
@@ -232,15 +221,6 @@ test('a rollback is queued as a deploy with the image of the previous one', asyn
   assert.deepEqual([queued.status, queued.trigger], ['queued', 'rollback'])
   const { kind, deploy_id, repo_url } = queued.source
   assert.deepEqual([kind, deploy_id, repo_url], ['reuse', first, 'https://git.test/owner/name'])
-})
-
-test('a rollback with an Idempotency-Key is queued once', async (t) => {
-  const { call, first } = await serviceWithPast(t)
-  const headers = { 'idempotency-key': 'back' }
-  const ask = () => call('POST', '/services/web/rollback', { deploy_id: first }, { headers })
-
-  assert.equal((await ask()).body.id, (await ask()).body.id)
-  assert.equal((await call('GET', '/services/web/deploys')).body.length, 3)
 })
 
 test('an unknown deploy is 404; one that was never live, or of another service, is 400', async (t) => {

@@ -328,18 +328,6 @@ test('of fifty concurrent claims to one domain, by any route, one succeeds', asy
   assert.equal(owners.length, 1)
 })
 
-test('a removed domain is free immediately, after PATCH or DELETE', async (t) => {
-  const { create, call, add } = await start(t)
-  const [one, two] = ['one.example.com', 'two.example.com']
-  await create({ name: 'shop', custom_domains: [one, two] })
-  await create({ name: 'api' })
-
-  await call('PATCH', '/services/shop', { custom_domains: [two] })
-  assert.equal((await add('api', one)).status, 201)
-  await call('DELETE', `/services/shop/domains/${two}`)
-  assert.equal((await add('api', two)).status, 201)
-})
-
 test('a service that is being deleted keeps its domains until its row is deleted', async (t) => {
   const { create, call, add, refused, storage } = await start(t)
   const { id } = await create({ name: 'shop', custom_domains: ['shop.example.com'] })

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobRun } from '../../../src/api/job.ts'
-import { openStream } from '../../support/http/event-stream.ts'
 import { startJobs } from '../../support/http/job-api.ts'
 
 test('a command returns 202 and a pending run, which is found again unchanged', async (t) => {
@@ -129,46 +128,6 @@ test('a request repeated with its key is one run, and one cancel', async (t) => 
   assert.deepEqual(second, first)
   assert.deepEqual([(await cancel()).status, (await cancel()).status], [200, 200])
   assert.equal(((await call('GET', '/services/web/jobs')).body as unknown as JobRun[]).length, 1)
-})
-
-test('the log is sent line by line, and ends with the outcome when the run does', async (t) => {
-  const { live, ask, starts, ends, storage, url } = await startJobs(t)
-  await live({ name: 'web' })
-  const { id } = await ask('web', { command: 'rake' })
-  await starts(id)
-  const open = (query = '', headers = {}) => openStream(t, `${url}/api/v1/jobs/${id}/logs${query}`, headers)
-  storage.logs.append(id, 'stderr', 'one')
-  await storage.logs.flush(id)
-
-  const stored = await (await open()).rest()
-  const following = await open('?follow=true')
-  storage.logs.append(id, 'stdout', 'two')
-  await ends(id, 0)
-  const followed = await following.rest()
-  const resumed = await (await open('', { 'last-event-id': '2' })).rest()
-
-  const reported = (events: { event: string; data: string }[]) =>
-    events.map(({ event, data }) => (event === 'log' ? JSON.parse(data).line : event))
-  assert.deepEqual(reported(stored), ['one'])
-  assert.deepEqual(reported(followed), ['one', 'two', 'succeeded', 'end'])
-  assert.deepEqual(reported(resumed), ['succeeded', 'end'])
-  const [{ ts: _, ...line }] = followed.map(({ data }) => JSON.parse(data || '{}'))
-  assert.deepEqual(line, { stream: 'stderr', line: 'one' })
-})
-
-test('the transitions of a run are its history', async (t) => {
-  const { call, live, ask, starts, ends } = await startJobs(t)
-  await live({ name: 'web' })
-  const { id } = await ask('web', { command: 'rake' })
-  await starts(id)
-  await ends(id, 0)
-
-  const history = (await call('GET', `/jobs/${id}/history`)).body as unknown as { state: string }[]
-
-  assert.deepEqual(
-    history.map(({ state }) => state),
-    ['pending', 'running.starting', 'running.following', 'succeeding', 'succeeded'],
-  )
 })
 
 for (const [what, method, path, reason] of [

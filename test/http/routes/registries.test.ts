@@ -68,13 +68,6 @@ test('a registry has one entry for all of its aliases', async (t) => {
   assert.equal((await call('GET', '/registries/docker.io')).status, 404)
 })
 
-test('a registry without credentials is not found', async (t) => {
-  const { refused } = await startChecked(t)
-
-  assert.deepEqual(await refused('GET', '/registries/ghcr.io'), [404, 'not_found'])
-  assert.deepEqual(await refused('DELETE', '/registries/ghcr.io'), [404, 'not_found'])
-})
-
 test('an invalid host is rejected, and nothing is stored', async (t) => {
   const { refused, storage } = await startChecked(t)
   const hosts = ['ghcr', 'ghcr.io%2Fada', 'https%3A%2F%2Fghcr.io', 'a%3Ab@ghcr.io', '-ghcr.io', 'ghcr.io%0A']

@@ -7,7 +7,6 @@ import type { Schedule } from '../../../src/api/schedule.ts'
 import { scheduleIdOf } from '../../../src/domain/service-types.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
-import { openStream } from '../../support/http/event-stream.ts'
 import { startJobs } from '../../support/http/job-api.ts'
 import { transitionOf } from '../../support/storage/store-fixtures.ts'
 
@@ -61,21 +60,6 @@ test('every cron job has a schedule, and no other service does', async (t) => {
   }
 })
 
-test('the log of a cron job refers to its runs and ends, followed or not', async (t) => {
-  const { create, url } = await startChecked(t)
-  await create(nightly)
-  for (const query of ['', '?follow=true', '?access=true']) {
-    const events = await (await openStream(t, `${url}/api/v1/services/nightly/logs${query}`)).rest()
-    assert.deepEqual(
-      events.map(({ event, data }) => [event, data && JSON.parse(data).line]),
-      [
-        ['log', 'the output of a cron job is in the logs of its runs: berth jobs nightly lists them'],
-        ['end', ''],
-      ],
-    )
-  }
-})
-
 test('a service that listens, scales or has a disk cannot be a cron job', async (t) => {
   const { create, refused } = await startChecked(t)
   await create(nightly)
@@ -94,20 +78,6 @@ test('a service that listens, scales or has a disk cannot be a cron job', async 
     await refused('POST', '/services/nightly/scale', { instances: 2 }),
     invalid('instances invalid'),
   )
-})
-
-test('impossible dates, seconds, unknown keywords and unknown zones are rejected', async (t) => {
-  const { create, refused } = await startChecked(t)
-  await create(nightly)
-  const patch = (body: object) => refused('PATCH', '/services/nightly', body)
-
-  for (const schedule of ['0 0 30 2 *', '0 0 0 * * *', '@reboot']) {
-    assert.deepEqual(await patch({ schedule }), invalid('schedule invalid'), schedule)
-  }
-  for (const timezone of ['Europe/Nowhere', '+02:00']) {
-    assert.deepEqual(await patch({ timezone }), invalid('timezone invalid'), timezone)
-  }
-  assert.equal((await patch({ schedule: '@yearly' }))[0], 200)
 })
 
 test('an empty time zone resets to UTC, and a limit of 0 to the default', async (t) => {

@@ -327,17 +327,6 @@ test('settings of static sites are rejected for other types', async (t) => {
   ])
 })
 
-test('build_env names variables, each once', async (t) => {
-  const { create, refused } = await startChecked(t)
-  const service = await create({ name: 'web', build_env: ['MODE', 'KEY'], pre_deploy_command: 'migrate' })
-
-  assert.deepEqual([service.build_env, service.pre_deploy_command], [['MODE', 'KEY'], 'migrate'])
-  for (const build_env of [['1A'], ['A', 'A'], ['A=B'], 'A']) {
-    const [status] = await refused('PATCH', '/services/web', { build_env })
-    assert.equal(status, 400)
-  }
-})
-
 test('a build has a stage and arguments, which are replaced and cleared as a whole', async (t) => {
   const { call, create, refused } = await startChecked(t)
   const service = await create({ name: 'web', build_target: 'prod', build_args: { MODE: 'fast', EMPTY: '' } })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../../support/daemon/service.ts'
-import { startDatastores, waits } from '../../support/http/datastore-api.ts'
+import { startDatastores } from '../../support/http/datastore-api.ts'
 import { serviceRow } from '../../support/storage/store-fixtures.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
@@ -111,16 +111,6 @@ test('an entry parked after a bug can be restored', async (t) => {
   await api.storage.actors.park(id, 'a bug', new Date().toISOString())
   await api.call('POST', `/trash/${id}/restore`, {})
   await eventually('it to go on', () => api.storage.actors.record(id)?.status !== 'failed')
-})
-
-test('an unknown entry is not found, and neither is an active datastore', async (t) => {
-  const api = await startDatastores(t, { trashDatastore: waits })
-  const { id } = await api.make({ name: 'shop-db' })
-  for (const other of [id, 'shop-db', 'dst-01jexample', 'dsk-01jexample', 'svc-1', '..']) {
-    const path = `/trash/${encodeURIComponent(other)}`
-    assert.deepEqual(await api.refused('POST', `${path}/restore`, {}), [404, 'not_found'], other)
-    assert.deepEqual(await api.refused('DELETE', path), [404, 'not_found'], other)
-  }
 })
 
 test('the disk of an existing service is in use, and an unknown disk is not found', async (t) => {

@@ -5,23 +5,6 @@ import { startChecked } from '../../support/http/checked-api.ts'
 
 const repo_url = 'https://git.test/owner/name'
 
-test('invalid input is 400 and names every invalid key', async (t) => {
-  const { refused } = await startChecked(t)
-  const wrong = { name: 'Web', instances: 51, port: 1.5, foo: 1, env: [{ key: '1A', value: 'x' }] }
-
-  assert.deepEqual(await refused('POST', '/services', wrong), [
-    400,
-    'invalid_request',
-    'name invalid_format',
-    'port invalid_type',
-    'instances too_big',
-    'env.0.key invalid_format',
-    'foo unknown_key',
-  ])
-  assert.deepEqual(await refused('POST', '/services', '[]'), [400, 'invalid_request', ' invalid_type'])
-  assert.deepEqual(await refused('POST', '/services', {}), [400, 'invalid_request', 'name required'])
-})
-
 test('names that are in use, reserved or look like ids are rejected', async (t) => {
   const { create, refused } = await startChecked(t)
   await create({ name: 'web' })

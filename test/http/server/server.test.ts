@@ -1,10 +1,8 @@
 // The HTTP server over real sockets: response headers, bodies and the stop.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateService } from '../../../src/api/service.ts'
 import { openApi } from '../../../src/http/pipeline/api.ts'
 import { type Route, route } from '../../../src/http/pipeline/route.ts'
@@ -56,32 +54,6 @@ test('only the edge chooses the id of a request, and only a plain one', async (t
   ]) {
     assert.match((await idFor(secret!, id!))!, /^[0-9a-f]{12}-[0-9a-z]+$/)
   }
-})
-
-test('a body over the limit is 413 before it is sent', async (t) => {
-  const api = await startApi(t)
-  const path = '/api/v1/services/x'
-
-  const announced = await api.raw(
-    head(`PATCH ${path}`, 'Host: localhost', credential, 'Content-Length: 99999999'),
-  )
-
-  assert.match(announced.text, /^HTTP\/1\.1 413 .*payload_too_large/s)
-})
-
-test('a body in many small pieces arrives complete', async (t) => {
-  const api = await startApi(t)
-  const pieces = ['{"na', 'me":', '"web', '"}']
-  const length = `Content-Length: ${pieces.join('').length}`
-  const socket = connect({ port: api.server.port, host: '127.0.0.1', noDelay: true })
-  t.after(() => socket.destroy())
-
-  for (const piece of [head('POST /api/v1/services', 'Host: localhost', credential, length), ...pieces]) {
-    socket.write(piece)
-    await sleep(10)
-  }
-
-  assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 201 .*"name":"web"/s)
 })
 
 test('invalid JSON and a wrong content type are distinguished, and the body is not repeated', async (t) => {
