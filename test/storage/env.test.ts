@@ -3,7 +3,6 @@ import { deepEqual, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { EnvVar } from '../../storage/env.ts'
-import { filesWith } from '../support/storage/canary.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
@@ -59,19 +58,4 @@ test('a change that throws leaves the variables unchanged', async (t) => {
   await rejects(env.change('svc-1', change), { message: 'refused' })
 
   deepEqual([env.get('svc-1'), env.get('svc-2')], [before, []])
-})
-
-test('the search for a secret finds it in any encoding', async (t) => {
-  const directory = temporaryDirectory(t)
-  const storage = await temporaryStorage(t, directory)
-  const secret = 'canary-4f1d9c27-only-here'
-  const written = [
-    secret,
-    Buffer.from(`{"value":"${secret}"}`).toString('base64'),
-    Buffer.from(secret).toString('hex'),
-  ]
-  for (const [index, line] of written.entries()) storage.logs.append(`dep-${index}`, 'stdout', line)
-  await storage.close()
-
-  deepEqual(filesWith(directory, secret).length, 3)
 })

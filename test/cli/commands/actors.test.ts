@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Actor } from '../../../src/api/actor.ts'
-import { runBerth } from '../../support/cli/berth.ts'
+import { runBerth, startFakeBerth } from '../../support/cli/berth.ts'
 import { type FakeResponse, problem, startFakeServer } from '../../support/cli/fake-server.ts'
 
 const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
@@ -18,12 +18,11 @@ const deploy: Actor = { id: 'dep-1', kind: 'deploy', service_id: 'svc-1', status
 const left_behind = [{ type: 'container', name: 'berth-edge' }]
 
 async function start(t: TestContext, acted: FakeResponse = { body: { ...edge, left_behind } }) {
-  const server = await startFakeServer(t, ({ method, path }) => {
+  const { berth, server } = await startFakeBerth(t, ({ method, path }) => {
     if (method === 'GET') return { body: path.includes('parked') ? [edge] : [edge, deploy] }
     return acted
   })
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-  return { berth: (...args: string[]) => runBerth(t, args, { env }), asked: server.requests }
+  return { berth, asked: server.requests }
 }
 
 test('actors lists parked actors first, with time and reason', async (t) => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Certificate } from '../../../src/api/certificate.ts'
-import { runBerth } from '../../support/cli/berth.ts'
-import { type FakeResponse, problem, startFakeServer } from '../../support/cli/fake-server.ts'
+import { startFakeBerth } from '../../support/cli/berth.ts'
+import { type FakeResponse, problem } from '../../support/cli/fake-server.ts'
 
 const inDays = (days: number) => new Date(Date.now() + (days + 0.5) * 86_400_000).toISOString()
 
@@ -52,12 +52,10 @@ async function start(
   retried: FakeResponse = { status: 202, body: certificates[1] },
   authority: FakeResponse = noAuthority,
 ) {
-  const server = await startFakeServer(t, ({ method, path }) => {
+  const { berth, server } = await startFakeBerth(t, ({ method, path }) => {
     if (path.endsWith('/certificate-authority')) return authority
     return method === 'GET' ? { body: certificates } : retried
   })
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-  const berth = (...args: string[]) => runBerth(t, args, { env })
   return { berth, asked: server.requests }
 }
 
@@ -97,9 +95,8 @@ test('certs shows the wildcard that covers all names below it', async (t) => {
 })
 
 test('without a certificate it prints how to get one', async (t) => {
-  const server = await startFakeServer(t, () => ({ body: [] }))
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-  const { code, stdout, stderr } = await runBerth(t, ['certs'], { env })
+  const { berth } = await startFakeBerth(t, () => ({ body: [] }))
+  const { code, stdout, stderr } = await berth('certs')
   assert.deepEqual([code, stdout], [0, ''])
   assert.match(stderr, /^no certificates: .*--acme-email/)
 })

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../../src/api/deploy.ts'
-import { runBerth, startBerth } from '../../support/cli/berth.ts'
-import { startFakeServer } from '../../support/cli/fake-server.ts'
+import { runBerth, startBerth, startFakeBerth } from '../../support/cli/berth.ts'
 import { until } from '../../support/daemon/service.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
 import { token } from '../../support/http/http-context.ts'
@@ -89,11 +88,9 @@ test('a certificate is shown with its expiry, or with what it waits for', async 
     { status: 'waiting', error: 'its DNS \u001b[2Jpoints elsewhere', not_after: null },
   ]
   const body = certificates.map((certificate) => ({ ...domain, domain: 'a.example', certificate }))
-  const server = await startFakeServer(t, () => ({ body }))
+  const { berth } = await startFakeBerth(t, () => ({ body }))
 
-  const { stdout } = await runBerth(t, ['domains', 'shop'], {
-    env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' },
-  })
+  const { stdout } = await berth('domains', 'shop')
 
   assert.match(stdout, /^a\.example .* valid until 2027-01-02$/m)
   assert.match(stdout, /^a\.example .* waiting: its DNS points elsewhere$/m)
@@ -119,8 +116,8 @@ test('without a graphical display open prints the address, or why there is none'
 
 test('an address that is not a web page is neither opened nor shown', async (t) => {
   for (const url of ['file:///etc/passwd', '--version', 'http://a.example/$(id)', 'javascript:alert(1)']) {
-    const server = await startFakeServer(t, () => ({ body: { name: 'shop', type: 'web_service', url } }))
-    const ended = await runBerth(t, ['open', 'shop'], { env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' } })
+    const { berth } = await startFakeBerth(t, () => ({ body: { name: 'shop', type: 'web_service', url } }))
+    const ended = await berth('open', 'shop')
     assert.deepEqual([ended.code, ended.stdout], [1, ''], url)
   }
 })

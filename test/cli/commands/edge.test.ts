@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Edge } from '../../../src/api/edge.ts'
-import { runBerth } from '../../support/cli/berth.ts'
-import { startFakeServer } from '../../support/cli/fake-server.ts'
+import { startFakeBerth } from '../../support/cli/berth.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const edge: Edge = {
@@ -30,12 +29,11 @@ const edge: Edge = {
 /** The edge is `after` once an upgrade has begun. */
 async function start(t: TestContext, after: Partial<Edge>) {
   let now = edge
-  const server = await startFakeServer(t, ({ method }) => {
+  const { berth } = await startFakeBerth(t, ({ method }) => {
     if (method === 'POST') now = { ...edge, ...after }
     return { status: method === 'POST' ? 202 : 200, body: now }
   })
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-  return (...args: string[]) => runBerth(t, args, { env })
+  return berth
 }
 
 test('edge shows the running version, the available one, and the next step', async (t) => {

@@ -1,8 +1,8 @@
 // What `berth why` shows about a running deploy, depending on the state of the builder.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runBerth } from '../../support/cli/berth.ts'
-import { type FakeResponse, problem, someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
+import { startFakeBerth } from '../../support/cli/berth.ts'
+import { type FakeResponse, problem, someInfo } from '../../support/cli/fake-server.ts'
 
 const id = 'dep-01k5yq0v3nhx8m2r7c9d4f6gbt'
 const at = '2026-01-01T00:00:00.000Z'
@@ -31,14 +31,13 @@ async function why(t: TestContext, info: FakeResponse, ...more: string[]) {
     error: null,
     created_at: at,
   }
-  const server = await startFakeServer(t, ({ path }) => {
+  const { berth } = await startFakeBerth(t, ({ path }) => {
     if (path.includes('/info')) return info
     if (path.endsWith('/why')) return { body: building }
     const isDeploy = path.startsWith('/api/v1/deploys/')
     return { body: isDeploy ? { ...deploy, finished_at: null, source: {} } : { id: 'svc-1', name: 'shop' } }
   })
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-  return runBerth(t, ['why', id, ...more], { env })
+  return berth('why', id, ...more)
 }
 
 const { builds } = someInfo
@@ -76,13 +75,12 @@ test('a job run is shown by its id with its reason, its last lines and the next 
     commands: ['berth run shop'],
   }
   const requests: string[] = []
-  const server = await startFakeServer(t, ({ path }) => {
+  const { berth } = await startFakeBerth(t, ({ path }) => {
     requests.push(path)
     return { body: failed }
   })
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
 
-  const { code, stdout } = await runBerth(t, ['why', run], { env })
+  const { code, stdout } = await berth('why', run)
 
   assert.equal(code, 0)
   for (const text of ['no such table', 'exited with code 3', 'run it again: berth run shop']) {
@@ -95,7 +93,7 @@ test('a cron job is explained by its newest run if that failed, and by its deplo
   const run = { ...building, id: 'job-01k5yq0v3nhx8m2r7c9d4f6gbt', status: 'failed', phase: null }
   const deploy = { id, service_id: 'svc-1', status: 'live', phase: null, created_at: at, source: {} }
   const explain = async (runStatus: string, wanted: string) => {
-    const server = await startFakeServer(t, ({ path }) => {
+    const { berth } = await startFakeBerth(t, ({ path }) => {
       if (path.includes('/jobs?')) return { body: [{ ...run, status: runStatus }] }
       if (path.includes('/deploys?')) return { body: [deploy] }
       if (path === `/api/v1/jobs/${run.id}/why`) return { body: { ...run, reason: 'exited with code 3' } }
@@ -104,8 +102,7 @@ test('a cron job is explained by its newest run if that failed, and by its deplo
         body: path.includes('/deploys/') ? deploy : { id: 'svc-1', name: 'nightly', type: 'cron_job' },
       }
     })
-    const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
-    return (await runBerth(t, ['why', wanted], { env })).stdout
+    return (await berth('why', wanted)).stdout
   }
 
   const failed = await explain('failed', 'nightly')

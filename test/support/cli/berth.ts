@@ -9,6 +9,7 @@ import { run } from '../../../src/cli/program.ts'
 import type { TestDaemon } from '../daemon/daemon.ts'
 import { until } from '../daemon/service.ts'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
+import { type FakeResponse, type ReceivedRequest, startFakeServer } from './fake-server.ts'
 
 export interface BerthOptions {
   /** The server; by default the one of the configuration. */
@@ -89,6 +90,16 @@ export function runBerth(
   options: BerthOptions & Redirections = {},
 ): Promise<Ended> {
   return startBerth(t, args, options).ended()
+}
+
+/** A fake server, and `berth` for it, in UTC. `asked` are its requests, with their paths below /api/v1. */
+export async function startFakeBerth(t: Scope, respond: (request: ReceivedRequest) => FakeResponse) {
+  const server = await startFakeServer(t, respond)
+  const place = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x' }
+  const env = { ...place, XDG_CACHE_HOME: temporaryDirectory(t), TZ: 'UTC' }
+  const berth = (...args: string[]) => runBerth(t, args, { env })
+  const requests = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
+  return { berth, asked: requests, server, env }
 }
 
 /** Runs the command with these streams; interrupted after the test. */

@@ -3,9 +3,8 @@
 import type { TestContext } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
 import type { TrashEntry } from '../../../src/api/trash.ts'
-import { temporaryDirectory } from '../system/directory.ts'
-import { runBerth } from './berth.ts'
-import { type FakeResponse, problem, type ReceivedRequest, startFakeServer } from './fake-server.ts'
+import { startFakeBerth } from './berth.ts'
+import { type FakeResponse, problem, type ReceivedRequest } from './fake-server.ts'
 
 export const password = 'canary4f0d9a61b7'
 const ago = (minutes: number) => new Date(Date.now() - (minutes + 0.5) * 60_000).toISOString()
@@ -96,14 +95,4 @@ export function respond(requested: ReceivedRequest): FakeResponse {
   return found ? { body: found } : problem(404, 'not_found', 'there is no such datastore')
 }
 
-/** Starts the fake server, and `berth` for it. */
-export async function startFakeDatastores(
-  t: TestContext,
-  response: (requests: ReceivedRequest) => FakeResponse = respond,
-) {
-  const server = await startFakeServer(t, response)
-  const env = { BERTH_SERVER: server.url, BERTH_TOKEN: 'bth_x', XDG_CACHE_HOME: temporaryDirectory(t) }
-  const berth = (...args: string[]) => runBerth(t, args, { env })
-  const requests = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
-  return { berth, asked: requests, server, env }
-}
+export const startFakeDatastores = (t: TestContext, response = respond) => startFakeBerth(t, response)

@@ -3,9 +3,8 @@
 import type { TestContext } from 'node:test'
 import type { JobRun } from '../../../src/api/job.ts'
 import type { Schedule } from '../../../src/api/schedule.ts'
-import { temporaryDirectory } from '../system/directory.ts'
-import { runBerth } from './berth.ts'
-import { type FakeResponse, problem, type ReceivedRequest, startFakeServer } from './fake-server.ts'
+import { startFakeBerth } from './berth.ts'
+import { type FakeResponse, problem, type ReceivedRequest } from './fake-server.ts'
 
 const atOf = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 const ago = (minutes: number) => atOf(-(minutes + 0.5) * 60)
@@ -111,19 +110,4 @@ export function runEndingAs(run: JobRun, ...lines: LogLine[]) {
   }
 }
 
-/** Starts the fake server, and `berth` for it, in UTC. */
-export async function startFakeJobs(
-  t: TestContext,
-  response: (requests: ReceivedRequest) => FakeResponse = respond,
-) {
-  const server = await startFakeServer(t, response)
-  const env = {
-    BERTH_SERVER: server.url,
-    BERTH_TOKEN: 'bth_x',
-    XDG_CACHE_HOME: temporaryDirectory(t),
-    TZ: 'UTC',
-  }
-  const berth = (...args: string[]) => runBerth(t, args, { env })
-  const requests = () => server.requests.map(({ method, path, body }) => [method, path.slice(7), body])
-  return { berth, asked: requests, server, env }
-}
+export const startFakeJobs = (t: TestContext, response = respond) => startFakeBerth(t, response)
