@@ -3,7 +3,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
@@ -65,6 +65,9 @@ const backup = setup({
   guards: {
     mayRetry: ({ context: { trigger, attempts } }) => trigger === 'schedule' && attempts < scheduledAttempts,
   },
+  actions: {
+    recordFailure: assign(({ event }) => ({ error: problemOf(failureOf({ event })) })),
+  },
 })
 
 const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => {
@@ -104,10 +107,7 @@ export const machine = backup.createMachine({
                 sha256: output.sha256,
               })),
             },
-            onError: {
-              target: 'discarding',
-              actions: assign(({ event }) => ({ error: problemOf(event.error as SlotFailure) })),
-            },
+            onError: { target: 'discarding', actions: 'recordFailure' },
           },
         },
         checking: {
@@ -124,10 +124,7 @@ export const machine = backup.createMachine({
               target: '#backup.good',
               actions: assign(({ event: { output } }) => ({ finishedAt: output.at, error: null })),
             },
-            onError: {
-              target: 'discarding',
-              actions: assign(({ event }) => ({ error: problemOf(event.error as SlotFailure) })),
-            },
+            onError: { target: 'discarding', actions: 'recordFailure' },
           },
         },
         discarding: {

@@ -3,7 +3,7 @@
 // error the renewal.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { toErrorCode } from './error-codes.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
@@ -152,7 +152,7 @@ const failed = {
   target: 'waiting',
   actions: {
     type: 'recordFailure',
-    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+    params: failureOf,
   },
 } as const
 

@@ -1,7 +1,7 @@
 // A change of the owner of all files of a disk. It can be repeated: after a crash it starts again.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type Problem, problemFields, problemOf } from './problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
@@ -61,7 +61,7 @@ export const machine = chown.createMachine({
         onError: {
           target: 'failed',
           actions: assign(({ event }) => {
-            const failure = event.error as SlotFailure
+            const failure = failureOf({ event })
             return { error: problemOf(failure), finishedAt: failure.at }
           }),
         },

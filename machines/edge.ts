@@ -2,7 +2,7 @@
 // and restarted when it ends. It keeps serving without the daemon, so it may run even if the chart does not
 // know about it.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 2
 export const cleanups = ['stopEdge'] as const
@@ -91,10 +91,7 @@ const neverUpgraded = {
 const firstPauseMs = 250
 const longestPauseMs = 15_000
 
-interface Compared {
-  software: EdgeSoftware
-  available: EdgeSoftware | null
-}
+const settingsOf = ({ mode, httpPort, httpsPort }: EdgeSettings) => ({ mode, httpPort, httpsPort })
 
 const edge = setup({
   types: {} as { context: EdgeContext; input: EdgeInput; events: EdgeEvent },
@@ -106,44 +103,27 @@ const edge = setup({
     sleepUntil: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
   },
   guards: {
-    isOff: ({ context }, settings: EdgeSettings) => settings.mode === 'off' && context.mode !== 'off',
-    isAnother: ({ context }, settings: EdgeSettings) =>
-      settings.mode !== context.mode ||
-      settings.httpPort !== context.httpPort ||
-      settings.httpsPort !== context.httpsPort,
+    isOff: ({ context, event }) =>
+      event.type === 'configure' && event.mode === 'off' && context.mode !== 'off',
+    isAnother: ({ context, event }) =>
+      event.type === 'configure' &&
+      (event.mode !== context.mode ||
+        event.httpPort !== context.httpPort ||
+        event.httpsPort !== context.httpsPort),
   },
   actions: {
-    recordSettings: assign((_, { mode, httpPort, httpsPort }: EdgeSettings) => ({
-      mode,
-      httpPort,
-      httpsPort,
-    })),
-    recordRoutes: assign((_, { routes }: { routes: EdgeRoutes }) => ({ routes })),
-    recordPortProblem: assign((_, { problem }: { problem: EdgeProblem | null }) => ({
-      portProblem: problem,
-    })),
-    recordSoftware: assign((_, { software, available }: Compared) => ({ software, available })),
-    recordFailure: assign(({ context }, { code, message, at }: SlotFailure) => ({
-      error: { code, message },
-      portProblem: null,
-      servingSince: null,
-      failures: context.failures + 1,
-      retryAt: Date.parse(at) + Math.min(longestPauseMs, firstPauseMs * 2 ** context.failures),
-    })),
+    recordFailure: assign(({ context, event }) => {
+      const { code, message, at } = failureOf({ event })
+      return {
+        error: { code, message },
+        portProblem: null,
+        servingSince: null,
+        failures: context.failures + 1,
+        retryAt: Date.parse(at) + Math.min(longestPauseMs, firstPauseMs * 2 ** context.failures),
+      }
+    }),
   },
 })
-
-const settingsOf = { params: ({ event }: { event: EdgeEvent }) => event as never as EdgeSettings } as const
-const routesOf = {
-  params: ({ event }: { event: EdgeEvent }) => event as never as { routes: EdgeRoutes },
-} as const
-const checkedOf = {
-  params: ({ event }: { event: EdgeEvent }) => event as never as { problem: EdgeProblem | null },
-} as const
-const comparedOf = { params: ({ event }: { event: EdgeEvent }) => event as never as Compared } as const
-const failureOf = {
-  params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
-} as const
 
 export const machine = edge.createMachine({
   id: 'edge',
@@ -159,16 +139,8 @@ export const machine = edge.createMachine({
   initial: 'starting',
   on: {
     configure: [
-      {
-        guard: { type: 'isOff', ...settingsOf },
-        target: '.stopping',
-        actions: { type: 'recordSettings', ...settingsOf },
-      },
-      {
-        guard: { type: 'isAnother', ...settingsOf },
-        target: '.starting',
-        actions: { type: 'recordSettings', ...settingsOf },
-      },
+      { guard: 'isOff', target: '.stopping', actions: assign(({ event }) => settingsOf(event)) },
+      { guard: 'isAnother', target: '.starting', actions: assign(({ event }) => settingsOf(event)) },
     ],
   },
   states: {
@@ -176,7 +148,7 @@ export const machine = edge.createMachine({
       invoke: {
         id: 'startEdge',
         src: 'startEdge',
-        input: ({ context: { id, mode, httpPort, httpsPort } }) => ({ id, mode, httpPort, httpsPort }),
+        input: ({ context }) => ({ id: context.id, ...settingsOf(context) }),
         onDone: {
           target: 'serving',
           actions: assign(({ event }) => ({
@@ -188,14 +160,16 @@ export const machine = edge.createMachine({
             retryAt: null,
           })),
         },
-        onError: { target: 'waiting', actions: { type: 'recordFailure', ...failureOf } },
+        onError: { target: 'waiting', actions: 'recordFailure' },
       },
     },
     serving: {
       on: {
-        'routes.applied': { actions: { type: 'recordRoutes', ...routesOf } },
-        'ports.checked': { actions: { type: 'recordPortProblem', ...checkedOf } },
-        'software.compared': { actions: { type: 'recordSoftware', ...comparedOf } },
+        'routes.applied': { actions: assign(({ event }) => ({ routes: event.routes })) },
+        'ports.checked': { actions: assign(({ event }) => ({ portProblem: event.problem })) },
+        'software.compared': {
+          actions: assign(({ event: { software, available } }) => ({ software, available })),
+        },
         upgrade: {
           target: 'upgrading',
           actions: assign(({ event }) => ({ force: event.force, upgradeError: null })),
@@ -206,12 +180,12 @@ export const machine = edge.createMachine({
         src: 'keepRoutes',
         input: ({ context }) => ({ id: context.id }),
         onDone: 'starting',
-        onError: { target: 'starting', actions: { type: 'recordFailure', ...failureOf } },
+        onError: { target: 'starting', actions: 'recordFailure' },
       },
     },
     // Routes stay reconciled while the image is fetched. After a failure, the start adopts the former edge.
     upgrading: {
-      on: { 'routes.applied': { actions: { type: 'recordRoutes', ...routesOf } } },
+      on: { 'routes.applied': { actions: assign(({ event }) => ({ routes: event.routes })) } },
       invoke: {
         id: 'upgradeEdge',
         src: 'upgradeEdge',
@@ -226,7 +200,7 @@ export const machine = edge.createMachine({
         onError: {
           target: 'starting',
           actions: assign(({ event }) => {
-            const { code, message } = event.error as SlotFailure
+            const { code, message } = failureOf({ event })
             return { upgradeError: { code, message } }
           }),
         },
@@ -259,7 +233,7 @@ export const machine = edge.createMachine({
             upgradeError: null,
           }),
         },
-        onError: { target: 'lingering', actions: { type: 'recordFailure', ...failureOf } },
+        onError: { target: 'lingering', actions: 'recordFailure' },
       },
     },
     lingering: {

@@ -2,7 +2,7 @@
 // A command is never started twice. After a crash the container is found by its name, and the run continues.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type Problem, problemFields, problemOf } from './problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
@@ -127,7 +127,6 @@ const slotInput = ({ context: { id, serviceId, overlap } }: { context: JobRunCon
   serviceId,
   isOwn: overlap !== null,
 })
-const failureOf = ({ event }: { event: { error: unknown } }) => event.error as SlotFailure
 const recordFailure = { type: 'recordFailure', params: failureOf } as const
 
 /** The suspension or deletion of a service cancels its runs. Every other error is a failure. */

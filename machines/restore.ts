@@ -4,7 +4,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
+import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
@@ -54,7 +54,7 @@ const restore = setup({
   actions: {
     finish: assign(({ event }) => ({ finishedAt: (event as unknown as { output: SlotOutput }).output.at })),
     recordFailure: assign(({ event }) => ({
-      error: problemOf((event as unknown as { error: SlotFailure }).error),
+      error: problemOf(failureOf({ event })),
     })),
     recordCancel: assign(({ event: { by } }) => ({
       error: { code: 'canceled', message: `canceled by ${by}` },

@@ -26,6 +26,9 @@ export interface SlotFailure {
   at: string
 }
 
+/** The failure of the effect whose end is handled. */
+export const failureOf = ({ event }: { event: object }) => (event as { error: SlotFailure }).error
+
 /** A typed placeholder that rejects when it was never provided. */
 export function slot<Input extends SlotInput, Output extends SlotOutput>(): PromiseActorLogic<Output, Input> {
   return fromPromise<Output, Input>(({ input }) =>

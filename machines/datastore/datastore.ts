@@ -2,7 +2,7 @@
 // immediately or through the trash. Limits are a separate region, because they can change in any state.
 import { assign, setup } from 'xstate'
 import { problemOf } from '../problem.ts'
-import type { SlotFailure } from '../slot.ts'
+import { failureOf, type SlotFailure } from '../slot.ts'
 import {
   type DatastoreContext,
   type DatastoreEvent,
@@ -32,7 +32,6 @@ const settledMs = 60_000
 const longestPauseMs = 300_000
 
 type Args = { context: DatastoreContext }
-type Failed = { event: { error: unknown } }
 
 const upgradeInput = ({ context }: Args) => ({ ...slotInput({ context }), upgrade: context.upgrade! })
 
@@ -79,7 +78,6 @@ const datastore = setup({
   },
 })
 
-const failureOf = ({ event }: Failed) => event.error as SlotFailure
 const failed = {
   target: '#datastore.wanted.life.failed',
   actions: { type: 'recordFailure', params: failureOf },
@@ -347,7 +345,7 @@ export const machine = datastore.createMachine({
                   target: 'settled',
                   actions: assign(({ context, event }) => ({
                     limitsSettled: context.limitsRevision,
-                    limitsTrouble: problemOf(event.error as SlotFailure),
+                    limitsTrouble: problemOf(failureOf({ event })),
                   })),
                 },
               },
@@ -488,7 +486,7 @@ export const machine = datastore.createMachine({
         onError: {
           target: 'trashed',
           actions: assign(({ context, event }) =>
-            changeTrash(context, { trouble: problemOf(event.error as SlotFailure) }),
+            changeTrash(context, { trouble: problemOf(failureOf({ event })) }),
           ),
         },
       },

@@ -2,7 +2,7 @@
 // `live` is not final: the actor of the live deploy supervises its instances until its duty ends.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { problemFields } from '../problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
 import {
   contextOfTurn,
   type DeployContext,
@@ -103,7 +103,7 @@ const failing = {
   target: '#deploy.failing',
   actions: {
     type: 'recordFailure',
-    params: ({ event }: { event: { error: unknown } }) => event.error as SlotFailure,
+    params: failureOf,
   },
 } as const
 

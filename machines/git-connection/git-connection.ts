@@ -3,7 +3,7 @@
 // secrets in the store, under this actor's id.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { problemFields, problemOf } from '../problem.ts'
-import { type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
+import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
 import {
   connectedContext,
   contextAfter,
@@ -180,7 +180,7 @@ export const machine = connection.createMachine({
         ],
         onError: {
           target: 'rejected',
-          actions: { type: 'recordProblem', params: ({ event }) => event.error as SlotFailure },
+          actions: { type: 'recordProblem', params: failureOf },
         },
       },
     },
@@ -225,19 +225,19 @@ export const machine = connection.createMachine({
             },
             onError: [
               {
-                guard: { type: 'isRejected', params: ({ event }) => event.error as SlotFailure },
+                guard: { type: 'isRejected', params: failureOf },
                 target: '#invalid',
                 actions: {
                   type: 'invalidate',
                   params: ({ event }) => ({
                     reason: 'revoked' as const,
-                    message: (event.error as SlotFailure).message,
+                    message: failureOf({ event }).message,
                   }),
                 },
               },
               {
                 target: 'idle',
-                actions: { type: 'recordFailedRenewal', params: ({ event }) => event.error as SlotFailure },
+                actions: { type: 'recordFailedRenewal', params: failureOf },
               },
             ],
           },
