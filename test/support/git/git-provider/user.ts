@@ -15,6 +15,10 @@ export interface FakeUser {
   approve(authorizationUrl: string, login: string): { code: string; state: string }
 }
 
+/** Of all apps: an RSA key takes a quarter of a second. */
+let keys: ReturnType<typeof createKeys> | null = null
+const createKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
+
 export function openUser(state: FakeState): FakeUser {
   return {
     createToken(login, token = {}) {
@@ -27,7 +31,8 @@ export function openUser(state: FakeState): FakeUser {
     },
     registerApp(manifest, owner) {
       const { name, setup_url: setupUrl } = JSON.parse(manifest) as { name: string; setup_url: string }
-      const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+      keys ??= createKeys()
+      const { privateKey, publicKey } = keys
       const code = randomBytes(20).toString('hex')
       const app: FakeApp = {
         id: 1000 + state.apps.size,
