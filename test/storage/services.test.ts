@@ -1,9 +1,10 @@
-// Services: rows under concurrent changes, unique names, and the fields that deploys write.
-import { deepEqual, equal, rejects } from 'node:assert/strict'
-import { test } from 'node:test'
+// Services: rows under concurrent changes, unique names and domains, and the archive that one deploys.
+import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
 import type { ServiceRow } from '../../storage/services.ts'
-import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { flipBit, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 test('a service is found by its id and by its name, and the list is ordered by name', async (t) => {
   const { services } = await temporaryStorage(t)
@@ -176,4 +177,169 @@ test('only the removal starts for a service that is being deleted', async (t) =>
   await actors.create(transitionOf({ id: 'rem-1' }, { service: { deleting: true } }))
 
   deepEqual([actors.get('dep-1'), actors.get('rem-1')?.id], [null, 'rem-1'])
+})
+
+/** A service, uploads to it, and the archives that it would deploy: the newest and the fallback. */
+async function openService(t: TestContext) {
+  const { services, actors } = await temporaryStorage(t)
+  await services.create(serviceRow())
+  return {
+    services,
+    upload: (id: string) =>
+      actors.create(transitionOf({ id }), (commit) => services.setArchive(commit, 'svc-1', id)),
+    settle: (id: string, isSound: boolean) => services.settleArchive('svc-1', id, isSound),
+    archives() {
+      const { archive_deploy_id, former_archive_deploy_id = null } = services.get('svc-1')!
+      return [archive_deploy_id, former_archive_deploy_id]
+    },
+  }
+}
+
+test('a valid archive replaces the previous one', async (t) => {
+  const { upload, settle, archives } = await openService(t)
+  await upload('dep-1')
+  deepEqual(archives(), ['dep-1', null])
+  await settle('dep-1', true)
+  await upload('dep-2')
+  deepEqual(archives(), ['dep-2', 'dep-1'])
+
+  await settle('dep-2', true)
+
+  deepEqual(archives(), ['dep-2', null])
+})
+
+test('after a broken archive the previous one is used again, or none if there was no other', async (t) => {
+  const { upload, settle, archives } = await openService(t)
+  await upload('dep-1')
+  await settle('dep-1', false)
+  deepEqual(archives(), [null, null])
+  await upload('dep-2')
+  await settle('dep-2', true)
+  await upload('dep-3')
+
+  await settle('dep-3', false)
+
+  deepEqual(archives(), ['dep-2', null])
+})
+
+test('of several archives not yet unpacked, the fallback is the last valid one before them', async (t) => {
+  const { upload, settle, archives } = await openService(t)
+  await upload('dep-1')
+  await settle('dep-1', true)
+  await upload('dep-2')
+  await upload('dep-3')
+  deepEqual(archives(), ['dep-3', 'dep-1'])
+  await settle('dep-2', false)
+  deepEqual(archives(), ['dep-3', 'dep-1'], 'one that has no place has none to give back')
+
+  await settle('dep-3', false)
+
+  deepEqual(archives(), ['dep-1', null])
+})
+
+test('an archive found valid while a newer one waits becomes the fallback', async (t) => {
+  const { upload, settle, archives } = await openService(t)
+  for (const id of ['dep-1', 'dep-2']) await upload(id)
+  await settle('dep-1', true)
+  deepEqual(archives(), ['dep-2', 'dep-1'])
+  await settle('dep-1', false)
+  deepEqual(archives(), ['dep-2', null], 'nobody goes back to a broken one')
+})
+
+test('repeating a report changes nothing, and a deleted service stays deleted', async (t) => {
+  const { services, upload, settle } = await openService(t)
+  await upload('dep-1')
+  await settle('dep-1', true)
+  const before = services.get('svc-1')
+  await settle('dep-1', true)
+  deepEqual(services.get('svc-1'), before)
+
+  await services.remove('svc-1')
+  await upload('dep-2')
+  await settle('dep-2', false)
+
+  equal(services.get('svc-1'), null)
+})
+
+const domain = 'shop.example.com'
+const named = (index: number, custom_domains: string[] = []) =>
+  serviceRow({ id: `svc-${index}`, name: `shop-${index}`, custom_domains })
+
+test('of fifty services that claim one domain at once, one gets it', async (t) => {
+  const { services } = await temporaryStorage(t)
+  for (let index = 0; index < 25; index++) await services.create(named(index))
+  const claim = { custom_domains: [domain] }
+  const updates = Array.from({ length: 25 }, (_, index) =>
+    services.update(`svc-${index}`, (row) => ({ ...row, ...claim })),
+  )
+  const creations = Array.from({ length: 25 }, (_, index) => services.create(named(25 + index, [domain])))
+
+  const outcomes = await Promise.allSettled([...updates, ...creations])
+
+  const refusals = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [[outcome.reason.code, outcome.reason.message]] : [],
+  )
+  const holders = services.list().filter(({ custom_domains }) => custom_domains.includes(domain))
+  deepEqual(refusals, Array(49).fill(['conflict', `the domain ${domain} belongs to another service`]))
+  deepEqual(
+    holders.map(({ id }) => id),
+    [services.holderOf(domain)],
+  )
+  equal(services.get('shop-49')?.id ?? null, holders[0]?.id === 'svc-49' ? 'svc-49' : null)
+})
+
+test('a domain released by its service, or deleted with it, is free immediately', async (t) => {
+  const { services } = await temporaryStorage(t)
+  await services.create(named(1, [domain, 'www.example.com']))
+  await services.create(named(2))
+  await services.create(named(3))
+  const claim = (id: string, ...custom_domains: string[]) =>
+    services.update(id, (row) => ({ ...row, custom_domains }))
+
+  await rejects(claim('svc-2', domain), { code: 'conflict' })
+  await claim('svc-1', 'www.example.com')
+  await claim('svc-2', domain)
+  await services.remove('svc-1')
+  await claim('svc-3', 'www.example.com')
+
+  deepEqual(
+    [domain, 'www.example.com', 'else.example.com'].map((one) => services.holderOf(one)),
+    ['svc-2', 'svc-3', null],
+  )
+})
+
+test('a refused claim leaves both services and the index unchanged', async (t) => {
+  const { services } = await temporaryStorage(t)
+  await services.create(named(1, [domain]))
+  await services.create(named(2, ['former.example.com']))
+
+  const wanted = ['new.example.com', domain]
+  await rejects(
+    services.update('svc-2', (row) => ({ ...row, custom_domains: wanted })),
+    { code: 'conflict' },
+  )
+
+  deepEqual(services.get('svc-2'), named(2, ['former.example.com']))
+  deepEqual(
+    ['new.example.com', domain, 'former.example.com'].map((one) => services.holderOf(one)),
+    [null, 'svc-1', 'svc-2'],
+  )
+})
+
+test('a domain whose index is damaged is an error, and no other service gets it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
+  await first.services.create(named(1, [domain]))
+  await first.services.create(named(2))
+  await first.close()
+  await flipBit(directory, 'domains', domain)
+  const { services } = await temporaryStorage(t, directory)
+
+  throws(() => services.holderOf(domain), { code: 'row_damaged' })
+  await rejects(
+    services.update('svc-2', (row) => ({ ...row, custom_domains: [domain] })),
+    { code: 'row_damaged' },
+  )
+  await services.update('svc-1', (row) => ({ ...row, custom_domains: [] }))
+  equal(services.holderOf(domain), null)
 })
