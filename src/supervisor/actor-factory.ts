@@ -1,15 +1,19 @@
 // Creates actors whose transitions are committed before their effects run. The only caller of createActor.
-import { type AnyActor, type AnyStateMachine, createActor } from 'xstate'
-import type { ActorRow, Transition } from '../../storage/actors/actors.ts'
+import { type AnyActor, type AnyStateMachine, createActor, type EventObject } from 'xstate'
+import type { ActorRow, RecordOf, Transition } from '../../storage/actors/actors.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { makeDurable } from './durable.ts'
 import type { ForeignReads } from './foreign-reads.ts'
 import type { SupervisorOptions } from './options.ts'
-import type { Receipts } from './receipts.ts'
 import { fillSlots, type SlotOptions, toError } from './slots.ts'
-import { assertRestored, currentSnapshot } from './snapshot-check.ts'
-import { type PlannedTransition, type Step, toTransition } from './transition.ts'
+import {
+  assertRestored,
+  currentSnapshot,
+  type PlannedTransition,
+  type Step,
+  toTransition,
+} from './transition.ts'
 
 interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' | 'logger'> {
   receipts: Receipts
@@ -129,4 +133,41 @@ export interface RunningActor {
   broken: boolean
   /** Settles when the actor runs again, or is parked. */
   restarting: Promise<void> | null
+}
+
+// Receipts report the outcome of an event to its sender, after the commit.
+
+export interface Receipt<Kind extends string = string> {
+  applied: boolean
+  record: RecordOf<Kind>
+}
+
+interface Waiting {
+  eventId: string | null
+  resolve: (receipt: Receipt) => void
+  reject: (error: unknown) => void
+}
+
+type Receipts = ReturnType<typeof createReceipts>
+
+/** Keyed by the event object itself, which XState passes through unchanged. */
+export function createReceipts() {
+  const waiting = new Map<EventObject, Waiting>()
+
+  function take(event: EventObject): Waiting | undefined {
+    const waiter = waiting.get(event)
+    waiting.delete(event)
+    return waiter
+  }
+
+  return {
+    expect: (event: EventObject, eventId: string | null) =>
+      new Promise<Receipt>((resolve, reject) => waiting.set(event, { eventId, resolve, reject })),
+    eventIdOf: (event: EventObject): string | null => waiting.get(event)?.eventId ?? null,
+    settle: (event: EventObject, receipt: Receipt) => take(event)?.resolve(receipt),
+    fail: (event: EventObject, error: unknown) => take(event)?.reject(error),
+    failAll(error: unknown): void {
+      for (const event of [...waiting.keys()]) take(event)?.reject(error)
+    },
+  }
 }

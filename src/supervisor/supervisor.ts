@@ -5,14 +5,12 @@ import type { ActorRecord, By, ParkCode, ParkedActor, RecordOf } from '../../sto
 import { sleep } from '../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { OwnEnd } from '../own-end.ts'
-import { ActorFactory, type RunningActor } from './actor-factory.ts'
+import { ActorFactory, createReceipts, type Receipt, type RunningActor } from './actor-factory.ts'
 import { createFences } from './fences.ts'
 import { createForeignReads, type ForeignReads } from './foreign-reads.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
-import { createReceipts, type Receipt } from './receipts.ts'
 import { createRestartPolicy } from './restarts.ts'
-import { parkCodeFor } from './snapshot-check.ts'
-import { pathOf } from './transition.ts'
+import { parkCodeFor, pathOf } from './transition.ts'
 
 export class Supervisor {
   readonly #options: SupervisorOptions

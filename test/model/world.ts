@@ -1,7 +1,7 @@
 // One deploy across restarts of the daemon, with clients that retry until they get a response.
 
 import { codeOf } from '../../src/errors.ts'
-import type { Receipt } from '../../src/supervisor/receipts.ts'
+import type { Receipt } from '../../src/supervisor/actor-factory.ts'
 import type { Storage } from '../../storage/index.ts'
 import { deployInput } from '../support/machines/deploy-chart.ts'
 import { serviceRow } from '../support/storage/store-fixtures.ts'

@@ -1,7 +1,7 @@
 // Requests to the supervisor: receipts, restarts, and a store that cannot write.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createReceipts } from '../../src/supervisor/receipts.ts'
+import { createReceipts } from '../../src/supervisor/actor-factory.ts'
 import { createRestartPolicy } from '../../src/supervisor/restarts.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { withActors } from '../support/storage/store-fixtures.ts'

@@ -1,7 +1,6 @@
 // Supervises a datastore: waits until it responds, then sees that its container runs, accepts connections and
 // has the wanted limits. One that accepts connections is serving, even while Docker is unavailable.
 import type { DatastoreLimits } from '../../../machines/datastore/datastore-context.ts'
-import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import { sleep } from '../../async/sleep.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
@@ -39,11 +38,11 @@ export async function keepDatastore(ports: DatastorePorts, { id }: { id: string 
   try {
     for (let round = 1; ; round++) {
       signal.throwIfAborted()
-      const datastore = findDatastore(ports, id)
-      const loss = await findLoss(ports, datastore, caughtUp, signal)
+      const look = { ports, datastore: findDatastore(ports, id), signal }
+      const loss = await findLoss(look, caughtUp)
       if (loss !== null) return toLossOutput(beganAt, loss)
       const isQuestioned = round % roundsPerHealthCheck === 0 || misses > 0
-      const silence = await findConnectionFailure(ports, datastore, isQuestioned, signal)
+      const silence = await findConnectionFailure(look, isQuestioned)
       misses = silence === null ? 0 : misses + 1
       if (misses >= maxMisses) return toLossOutput(beganAt, `it does not respond: ${silence}`)
       await waitForWake(
@@ -61,18 +60,21 @@ function toLossOutput(beganAt: number, message: string) {
   return { code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
 }
 
+/** A look at a datastore as it is on record now. */
+interface Look {
+  ports: DatastorePorts
+  datastore: Datastore
+  signal: AbortSignal
+}
+
 /** The reason why the datastore is certainly down; null while Docker does not report it. */
-async function findLoss(
-  ports: DatastorePorts,
-  datastore: Datastore,
-  caughtUp: LimitsProgress,
-  signal: AbortSignal,
-): Promise<string | null> {
+async function findLoss(look: Look, caughtUp: LimitsProgress): Promise<string | null> {
+  const { ports, datastore, signal } = look
   try {
     const state = await ports.instances.inspect(datastore.name)
-    if (state?.state !== 'running') return await explainLoss(ports, datastore, signal)
+    if (state?.state !== 'running') return await explainLoss(look)
     if (state.restart !== 'unless-stopped') await ports.instances.setRestart(datastore.name, 'unless-stopped')
-    await reconcileLimits(ports, datastore, state, caughtUp, signal)
+    await reconcileLimits(look, state, caughtUp)
     return null
   } catch (error) {
     signal.throwIfAborted()
@@ -87,31 +89,21 @@ interface LimitsProgress {
 }
 
 /** Applies changes from when there was no container or no Docker. A refusal has been reported already. */
-async function reconcileLimits(
-  ports: DatastorePorts,
-  datastore: Datastore,
-  state: ActualLimits,
-  caughtUp: LimitsProgress,
-  signal: AbortSignal,
-): Promise<void> {
-  const { revision, settled, trouble } = datastore.record.limits
+async function reconcileLimits(look: Look, state: ActualLimits, caughtUp: LimitsProgress): Promise<void> {
+  const { revision, settled, trouble } = look.datastore.record.limits
   const wasUnavailable = trouble?.code === 'docker_unavailable'
   if (settled < revision || (trouble !== null && !wasUnavailable)) return
   // For Redis the container's limits are only half of the setting: the server has its own memory limit.
   const isMissed = wasUnavailable && caughtUp.revision !== revision
-  if (!isMissed && !(await limitsDiffer(ports, datastore.record, state))) return
-  await applyLimitsAgain(ports, datastore, signal)
+  if (!isMissed && !(await limitsDiffer(look, state))) return
+  await applyLimitsAgain(look)
   caughtUp.revision = revision
 }
 
 type ActualLimits = Pick<InstanceState, 'memoryLimitBytes' | 'cpuLimit'>
 
-async function limitsDiffer(
-  ports: DatastorePorts,
-  record: DatastoreRecord,
-  state: ActualLimits,
-): Promise<boolean> {
-  const wanted = limitsOf(ports, record)
+async function limitsDiffer({ ports, datastore }: Look, state: ActualLimits): Promise<boolean> {
+  const wanted = limitsOf(ports, datastore.record)
   if (state.memoryLimitBytes !== wanted.memoryLimitMb * 1024 * 1024) return true
   if (state.cpuLimit === wanted.cpuLimit) return false
   // A limit above the host's CPUs is capped at their number.
@@ -119,17 +111,12 @@ async function limitsDiffer(
 }
 
 async function findConnectionFailure(
-  ports: DatastorePorts,
-  datastore: Datastore,
+  { ports, datastore, signal }: Look,
   isQuestioned: boolean,
-  signal: AbortSignal,
 ): Promise<string | null> {
   const address = ports.storage.addresses.get(datastore.record.id, 0)
-  const target = {
-    address: address!,
-    port: datastorePorts[datastore.record.kind],
-    timeoutMs: connectTimeoutMs,
-  }
+  const port = datastorePorts[datastore.record.kind]
+  const target = { address: address!, port, timeoutMs: connectTimeoutMs }
   const refusal = await tryConnection(target, new Error('it accepts no connections'), signal)
   if (refusal !== null || !isQuestioned) return refusal?.message ?? null
   try {
@@ -156,7 +143,7 @@ export async function awaitAnswer(ports: DatastorePorts, { id }: { id: string },
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
         const state = await ports.instances.inspect(datastore.name)
         if (state?.state !== 'running')
-          throw new Failure('datastore_failed', await explainLoss(ports, datastore, bound))
+          throw new Failure('datastore_failed', await explainLoss({ ports, datastore, signal: bound }))
         const refusal = await checkDatastore(ports, datastore, bound).catch((error: unknown) => {
           // The container ended during the check. The next inspection shows how.
           if (codeOf(error) !== 'docker_error') throw error
@@ -173,16 +160,12 @@ export async function awaitAnswer(ports: DatastorePorts, { id }: { id: string },
     throw new Failure('datastore_failed', `it does not respond within ${duration(startTimeoutMs)}: ${reason}`)
   }
   // The limits may have changed during the start.
-  await applyLimitsAgain(ports, datastore, signal)
+  await applyLimitsAgain({ ports, datastore, signal })
   await ports.instances.setRestart(datastore.name, 'unless-stopped')
 }
 
 /** A message: the container no longer exists, or how it ended, with the last line of its output. */
-async function explainLoss(
-  ports: DatastorePorts,
-  datastore: Datastore,
-  signal: AbortSignal,
-): Promise<string> {
+async function explainLoss({ ports, datastore, signal }: Look): Promise<string> {
   const state = await ports.instances.inspectExit(datastore.name, signal)
   if (state === null) return 'its container no longer exists'
   if (state.state === 'paused') return `its container is paused: docker unpause ${datastore.name}`
@@ -228,18 +211,15 @@ export async function setContainerLimits(
   for (;;) {
     const datastore = findDatastore(ports, id)
     const limits = limitsOf(ports, datastore.record)
-    await updateContainer(ports, datastore, limits, signal)
+    await updateContainer({ ports, datastore, signal }, limits)
     const isNewest = findDatastore(ports, id).record.limits.revision === datastore.record.limits.revision
     if (isNewest) return findCappedLimit(limits, await ports.engine.info())
   }
 }
 
 /** A refusal was reported to the client that set the limits. */
-async function applyLimitsAgain(
-  ports: DatastorePorts,
-  { record: { id, name } }: Datastore,
-  signal: AbortSignal,
-): Promise<void> {
+async function applyLimitsAgain({ ports, datastore, signal }: Look): Promise<void> {
+  const { id, name } = datastore.record
   try {
     await setContainerLimits(ports, id, signal)
   } catch (error) {
@@ -249,12 +229,8 @@ async function applyLimitsAgain(
   }
 }
 
-async function updateContainer(
-  ports: DatastorePorts,
-  { name, kind, credentials }: Datastore,
-  limits: Limits,
-  signal: AbortSignal,
-): Promise<void> {
+async function updateContainer({ ports, datastore, signal }: Look, limits: Limits): Promise<void> {
+  const { name, kind, credentials } = datastore
   const isThere = await ports.datastores.limit(name, limits)
   const command = kind.limitCommand(credentials, limits.memoryLimitMb)
   if (!command || !isThere || (await ports.instances.inspect(name))?.state !== 'running') return
