@@ -44,8 +44,6 @@ export function openArchives(
   }
 }
 
-export type Archives = ReturnType<typeof openArchives>
-
 function createDraft(directory: string, path: (deployId: string) => string): ArchiveDraft {
   const draft = join(directory, `${randomBytes(8).toString('hex')}${draftSuffix}`)
   let file: FileHandle | null = null

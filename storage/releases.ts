@@ -39,5 +39,3 @@ export function openReleases(store: Store, sealer: Sealer) {
     ids: sealed.keys,
   }
 }
-
-export type Releases = ReturnType<typeof openReleases>
