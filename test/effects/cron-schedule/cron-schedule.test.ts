@@ -1,8 +1,7 @@
 // The life of a schedule: downtime of the daemon, changes of its service, crashes, and clocks that are set.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openCronSite } from '../../support/effects/cron-site.ts'
-import { soon } from '../../support/effects/simulated-clock.ts'
+import { openCronSite, soon } from '../../support/effects/cron-site.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -8,6 +8,7 @@ import type { JobRunRecord, machine as jobRun } from '../../../machines/job-run.
 import type { Effects } from '../../../machines/slot.ts'
 import { scheduleIdOf } from '../../../src/domain/service-types.ts'
 import {
+  type Clock,
   type CronSchedulePorts,
   cronScheduleEffects,
   isSamePlan,
@@ -20,12 +21,11 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { serviceRow, transitionOf } from '../storage/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
 import { temporaryDirectory } from '../system/directory.ts'
-import { type SimulatedClock, simulatedClock, soon } from './simulated-clock.ts'
 import { standIn } from './stand-in.ts'
 
 type ScheduleEffects = Effects<typeof scheduleMachine>
 
-export interface CronSiteOptions {
+interface CronSiteOptions {
   /** The initial time. */
   at: string
   service?: Partial<ServiceRow>
@@ -35,7 +35,7 @@ export interface CronSiteOptions {
   isHeld?: boolean
 }
 
-export const cronJob = { type: 'cron_job', schedule: '*/30 * * * *', live_deploy_id: 'dep-1' } as const
+const cronJob = { type: 'cron_job', schedule: '*/30 * * * *', live_deploy_id: 'dep-1' } as const
 
 export async function openCronSite(t: TestContext, options: CronSiteOptions): Promise<CronSite> {
   // Hooks run in the order of registration: writers must stop before the store closes.
@@ -47,7 +47,7 @@ export async function openCronSite(t: TestContext, options: CronSiteOptions): Pr
 }
 
 /** A class, because tests apply many small operations to the same state. */
-export class CronSite {
+class CronSite {
   readonly storage: Storage
   readonly time: SimulatedClock
   readonly #options: CronSiteOptions
@@ -167,5 +167,84 @@ function effectsOfRuns(endings: Map<string, () => void> | null): Effects<typeof 
       endings ? new Promise((resolve) => endings.set(id, () => resolve(ended))) : Promise.resolve(ended),
     stopRun: async () => ended,
     clearRun: async () => ({ at: instant }),
+  }
+}
+
+interface Sleeper {
+  /** The elapsed ms at which it wakes. */
+  wakeAt: number
+  wake: () => void
+}
+
+const timeoutMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
+
+/** Sleeps until it is woken or aborted. */
+async function sleepAmong(
+  sleepers: Set<Sleeper>,
+  wakeAt: number,
+  listen: (listener: () => void) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  await new Promise<void>((resolve) => {
+    const wake = () => {
+      sleepers.delete(sleeper)
+      signal.removeEventListener('abort', wake)
+      resolve()
+    }
+    const sleeper: Sleeper = { wakeAt, wake }
+    sleepers.add(sleeper)
+    signal.addEventListener('abort', wake)
+    listen(wake)
+  })
+  signal.throwIfAborted()
+}
+
+function simulatedClock(at: string) {
+  let shownMs = Date.parse(at)
+  let passedMs = 0
+  const sleepers = new Set<Sleeper>()
+
+  const clock: Clock = {
+    now: () => shownMs,
+    pause: (listen, durationMs, signal) => sleepAmong(sleepers, passedMs + durationMs, listen, signal),
+  }
+
+  function move(durationMs: number): void {
+    passedMs += durationMs
+    shownMs += durationMs
+    for (const sleeper of [...sleepers]) if (sleeper.wakeAt <= passedMs) sleeper.wake()
+  }
+
+  return {
+    clock,
+    /** The number of sleepers. */
+    get pausing() {
+      return sleepers.size
+    },
+    /** The time until the next wake-up. */
+    get restMs() {
+      return Math.min(...[...sleepers].map(({ wakeAt }) => wakeAt)) - passedMs
+    },
+    /** Advances the elapsed time in one step. */
+    move,
+    /** Sets the displayed time. */
+    set(to: string): void {
+      shownMs = Date.parse(to)
+    },
+    setBy(ms: number): void {
+      shownMs += ms
+    },
+  }
+}
+
+type SimulatedClock = ReturnType<typeof simulatedClock>
+
+/** Runs turns of the event loop until the condition holds, which is faster than polling with a timer. */
+export async function soon(what: string, isSo: () => boolean): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!isSo()) {
+    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`)
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
