@@ -52,10 +52,7 @@ function kindOf(guessed: GuessTarget): Kind {
   return guessed.split('/')[0] as Kind
 }
 
-const labels: Record<Kind, string> = {
-  sign_in: 'sign-ins',
-  current_password: 'passwords',
-}
+const labels: Record<Kind, string> = { sign_in: 'sign-ins', current_password: 'passwords' }
 
 const resetHint = 'on the server, berthd reset-password sets a new password and ends the wait'
 

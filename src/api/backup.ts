@@ -15,13 +15,9 @@ import {
   whole,
 } from './parts/fields.ts'
 
-export const BackupParams = z.object({
-  id: z.string().min(1).max(64).describe('Id of the backup.'),
-})
+export const BackupParams = z.object({ id: z.string().min(1).max(64).describe('Id of the backup.') })
 
-export const RestoreParams = z.object({
-  id: z.string().min(1).max(64).describe('Id of the restore.'),
-})
+export const RestoreParams = z.object({ id: z.string().min(1).max(64).describe('Id of the restore.') })
 
 export const BackupsQuery = z.strictObject({
   datastore: identifier

@@ -88,9 +88,7 @@ const former = z
 export const datastoreKinds = ['postgres', 'redis'] as const
 const datastoreStatuses = ['creating', 'available', 'restarting', 'upgrading', 'failed', 'deleting'] as const
 
-export const DatastoreParams = z.object({
-  id: identifier.describe('Id or name of the datastore.'),
-})
+export const DatastoreParams = z.object({ id: identifier.describe('Id or name of the datastore.') })
 
 export const DeleteDatastoreQuery = z.strictObject({
   force: flag('Deletes the datastore even if services refer to it. Their next deploy or restart then fails.'),

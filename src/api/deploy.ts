@@ -123,9 +123,7 @@ export const CreateDeploy = z
 export type CreateDeploy = z.output<typeof CreateDeploy>
 
 export const Rollback = z
-  .strictObject({
-    deploy_id: identifier.describe('A deploy of this service that was live before.'),
-  })
+  .strictObject({ deploy_id: identifier.describe('A deploy of this service that was live before.') })
   .meta({ id: 'Rollback', description: 'The deploy to roll back to.' })
 export type Rollback = z.output<typeof Rollback>
 

@@ -14,9 +14,7 @@ import {
   whole,
 } from './parts/fields.ts'
 
-export const DiskParams = z.object({
-  name: identifier.describe('Name of the Docker volume of a disk.'),
-})
+export const DiskParams = z.object({ name: identifier.describe('Name of the Docker volume of a disk.') })
 export type DiskParams = z.output<typeof DiskParams>
 
 export const DeleteDiskQuery = z.strictObject({ purge })

@@ -28,9 +28,7 @@ function isPlainWebAddress(text: string): boolean {
   return username === '' && password === ''
 }
 
-export const GitConnectionParams = z.object({
-  id: identifier.describe('Id of the git connection.'),
-})
+export const GitConnectionParams = z.object({ id: identifier.describe('Id of the git connection.') })
 
 export const DeleteGitConnectionQuery = z.strictObject({
   force: flag(

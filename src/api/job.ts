@@ -89,7 +89,5 @@ export const JobsQuery = z.strictObject({
 })
 export type JobsQuery = z.output<typeof JobsQuery>
 
-export const JobLogQuery = z.strictObject({
-  follow: flag('Follows the log until the run has finished.'),
-})
+export const JobLogQuery = z.strictObject({ follow: flag('Follows the log until the run has finished.') })
 export type JobLogQuery = z.output<typeof JobLogQuery>

@@ -3,9 +3,7 @@ import { z } from 'zod'
 import { datastoreKinds } from './datastore.ts'
 import { id, identifier, Name, optional, text, timestamp, whole } from './parts/fields.ts'
 
-export const TrashParams = z.object({
-  id: identifier.describe('Id of the trash entry.'),
-})
+export const TrashParams = z.object({ id: identifier.describe('Id of the trash entry.') })
 
 const kinds = ['datastore', 'disk'] as const
 

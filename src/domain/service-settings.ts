@@ -272,11 +272,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     meaning:
       'Sends Strict-Transport-Security over HTTPS: browsers then use only HTTPS. Takes effect ' +
       'immediately. Default false.',
-    flag: {
-      flags: '--hsts <on|off>',
-      help: 'make browsers use only HTTPS (off)',
-      value: 'on or off',
-    },
+    flag: { flags: '--hsts <on|off>', help: 'make browsers use only HTTPS (off)', value: 'on or off' },
     refusal: onlyPublic,
   },
   request_timeout_seconds: {
@@ -338,11 +334,7 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'immediately',
     meaning: 'Seconds after which a job run is stopped and fails; 0 is the default of 86400 (a day).',
-    flag: {
-      flags: '--job-timeout <seconds>',
-      help: 'time limit of job runs (a day)',
-      value: 'seconds',
-    },
+    flag: { flags: '--job-timeout <seconds>', help: 'time limit of job runs (a day)', value: 'seconds' },
     refusal: notSites,
   },
 }

@@ -41,10 +41,7 @@ test('of many concurrent hashes two run at a time, and all complete', async () =
 })
 
 test('a failed hash does not take a turn from the next ones', async () => {
-  const broken: Hasher = {
-    hash: () => Promise.reject(new Error('no memory')),
-    verify: async () => true,
-  }
+  const broken: Hasher = { hash: () => Promise.reject(new Error('no memory')), verify: async () => true }
   const { hash, matches } = createPasswords(broken)
 
   const failed = await Promise.allSettled([hash('a'), hash('a'), hash('a')])

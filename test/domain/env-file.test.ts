@@ -105,35 +105,9 @@ for (const [text, message] of refused) {
 }
 
 test('what is written as lines reads back the same, also with other line ends around it', () => {
-  const special = [
-    '\r',
-    '\n',
-    '"',
-    "'",
-    '`',
-    '\\',
-    '$',
-    '${{',
-    '$${{service.a.host}}',
-    '#',
-    ' #',
-    '=',
-    '\uFEFF',
-  ]
+  const special = [...'\r\n"\'`\\$#= \t\x01\x7f\x85\xa0\u2028\uFEFF', '${{', '$${{service.a.host}}', ' #']
   const piece = fc.oneof(
-    fc.constantFrom(
-      ...special,
-      ' ',
-      '\t',
-      '\\n',
-      '\\0123',
-      '\x01',
-      '\x7f',
-      '\x85',
-      '\xa0',
-      '\u2028',
-      'export ',
-    ),
+    fc.constantFrom(...special, '\\n', '\\0123', 'export '),
     fc.string({ unit: 'binary' }),
   )
   const value = fc.array(piece).map((pieces) => pieces.join('').replaceAll('\0', ''))
@@ -165,24 +139,7 @@ test('a line is as plain as its value allows', () => {
 })
 
 test('the largest file takes linear time in every shape, and a larger one is refused', () => {
-  const pieces = [
-    'a',
-    '\\',
-    '"',
-    "'",
-    '\\\n',
-    '\n',
-    '\r\n',
-    ' ',
-    ' #',
-    '#',
-    '=',
-    'A=\n',
-    'A="',
-    'A="x"\n',
-    '{[(',
-    '\x1b[',
-  ]
+  const pieces = [...'a\\"\'\n #=', '\\\n', '\r\n', ' #', 'A=\n', 'A="', 'A="x"\n', '{[(', '\x1b[']
   const starts = ['', 'A=', 'A="', "A='", 'A="\\', '#', 'export ']
   const secondsFor = (text: string) => {
     const before = process.cpuUsage()

@@ -159,10 +159,7 @@ const sorts: Record<string, Sort> = {
     show: async (api) => ({ headers: { origin: 'http://evil.example', ...(await cookie(api)) } }),
     expected: fromElsewhere,
   },
-  'a session, in a script': {
-    show: async (api) => ({ headers: await cookie(api) }),
-    expected: asScript,
-  },
+  'a session, in a script': { show: async (api) => ({ headers: await cookie(api) }), expected: asScript },
   'a wrong token beside a good session': {
     show: async (api) => ({
       headers: { ...bearer('bth_wrong').headers, ...ownPage, ...(await cookie(api)) },

@@ -3,9 +3,7 @@ import { z } from 'zod'
 import { createdAt, id, identifier, optional, timestamp } from '../parts/fields.ts'
 import { grantFields, tokenName, typed } from './account.ts'
 
-export const TerminalLoginParams = z.object({
-  id: identifier.describe('Id of the terminal login.'),
-})
+export const TerminalLoginParams = z.object({ id: identifier.describe('Id of the terminal login.') })
 
 export const StartTerminalLogin = z
   .strictObject({

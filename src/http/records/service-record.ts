@@ -98,8 +98,5 @@ function liveDeployFieldsOf(storage: Storage, row: ServiceRow) {
   const found = { internal_port: live?.port ?? null, port_source: live?.port_source ?? null }
   const wanted = { internal_port: row.port, port_source: 'setting' as const }
   const none = { internal_port: null, port_source: null }
-  return {
-    ...(listens(row) ? (row.port ? wanted : found) : none),
-    health_check: live?.health_check ?? null,
-  }
+  return { ...(listens(row) ? (row.port ? wanted : found) : none), health_check: live?.health_check ?? null }
 }

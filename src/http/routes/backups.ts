@@ -117,10 +117,7 @@ async function createBackup(call: CallById): Promise<Backup> {
   const id = context.storage.ids.newId('bak')
   const at = new Date().toISOString()
   const input: BackupInput = { id, datastoreId, datastoreName, kind, version, trigger: 'manual', at }
-  const { record } = await context.actors.spawn('backup', id, input, {
-    eventId,
-    by: requesterOf(call),
-  })
+  const { record } = await context.actors.spawn('backup', id, input, { eventId, by: requesterOf(call) })
   return toBackup(context, record)
 }
 

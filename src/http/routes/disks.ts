@@ -136,11 +136,7 @@ async function chownDisk(call: Call<DiskParams, unknown, ChownDisk>): Promise<Di
     const running = [...storage.actors.active('disk-chown', service.id)]
     if (running.length > 0) throw conflict('its owner is being changed already')
   }
-  const { record } = await actors.spawn('disk-chown', id, input, {
-    eventId,
-    also,
-    by: requesterOf(call),
-  })
+  const { record } = await actors.spawn('disk-chown', id, input, { eventId, also, by: requesterOf(call) })
   return toChown(storage, record)
 }
 

@@ -99,10 +99,7 @@ async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
     timeoutSeconds: body.timeout_seconds ?? timeoutOf(row),
     at: new Date().toISOString(),
   }
-  const { record } = await context.actors.spawn('job-run', id, input, {
-    eventId,
-    by: requesterOf(call),
-  })
+  const { record } = await context.actors.spawn('job-run', id, input, { eventId, by: requesterOf(call) })
   return toJobRun(context.storage, record)
 }
 

@@ -38,11 +38,7 @@ export function assertNotReferenced(
     const vars = noun === 'service' && service.name === name ? [] : storage.env.get(service.id)
     return vars
       .filter(({ value }) => refers(value))
-      .map(({ key }) => ({
-        path: `${service.name}.${key}`,
-        code: 'reference',
-        message: `refers to ${name}`,
-      }))
+      .map(({ key }) => ({ path: `${service.name}.${key}`, code: 'reference', message: `refers to ${name}` }))
   })
   if (referrers.length === 0) return
   const names = [...new Set(referrers.map(({ path }) => path.split('.')[0]))].join(', ')

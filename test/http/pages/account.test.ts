@@ -140,23 +140,6 @@ test('a session can be ended from another one, and the page does not offer it fo
   assert.equal((await pages.get('/account', session)).status, 200)
 })
 
-test('all other sessions can be ended together, if there are any', async (t) => {
-  const pages = await startPages(t)
-  await pages.signUp()
-  await signIn(pages.url)
-  const session = await signIn(pages.url)
-  const { html } = await pages.get('/account', session)
-  assert.match(html, /value="end-other-sessions"><button class="second">End all other sessions</)
-
-  const ended = await actor(pages, session)('end-other-sessions')
-
-  assert.deepEqual([ended.status, ended.location], [303, '/account'])
-  assert.equal(pages.storage.sessions.list().length, 1)
-  const after = await pages.get('/account', session)
-  assert.equal(after.status, 200)
-  assert.doesNotMatch(after.html, /end-other-sessions/)
-})
-
 test('a new password requires the current one, and ends the other sessions', async (t) => {
   const pages = await startPages(t)
   const other = await pages.signUp()

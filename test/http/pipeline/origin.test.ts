@@ -71,33 +71,6 @@ test('tokens are not checked for their origin', async (t) => {
   }
 })
 
-test('signing in from foreign pages is refused, although it needs no cookie', async (t) => {
-  const { url, signedOut, storage } = await startWithAccount(t)
-  let count = 1
-
-  for (const [says, isOwn] of places(url).filter((_, index) => index % 2 === 0 || index > 11)) {
-    const response = await signedOut().signIn(says)
-    assert.equal(outcomeOf(response), isOwn ? '200' : crossSite, JSON.stringify(says))
-    // The session's cookie, and the one by which the browser is known from then on.
-    assert.equal(response.headers['set-cookie']?.length, isOwn ? 2 : undefined)
-    if (isOwn) count++
-  }
-  assert.equal(storage.sessions.list().length, count)
-  assert.deepEqual(storage.attempts.list('sign_in'), [])
-})
-
-test('a foreign page cannot sign anyone out', async (t) => {
-  const { url, browser } = await startWithAccount(t)
-
-  for (const [says, isOwn] of places(url)) {
-    if (isOwn) continue
-    const refused = await browser.call('POST', '/auth/logout', undefined, says)
-    assert.equal(outcomeOf(refused), crossSite, JSON.stringify(says))
-    assert.equal(refused.headers['set-cookie'], undefined)
-  }
-  assert.equal((await browser.call('GET', '/auth/sessions')).body.length, 1)
-})
-
 test('a script without a cookie may sign in and out', async (t) => {
   const { signedOut } = await startWithAccount(t)
   const script = { 'sec-fetch-site': null, cookie: null }

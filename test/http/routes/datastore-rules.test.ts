@@ -5,7 +5,6 @@ import type { Datastore } from '../../../src/api/datastore.ts'
 import { Failure } from '../../../src/errors.ts'
 import { datastoreOf, fails, once, startDatastores, waits } from '../../support/http/datastore-api.ts'
 import type { TestEffect } from '../../support/machines/machine-run.ts'
-import { eventually } from '../../support/supervisor/supervision.ts'
 
 const postgres = { kind: 'postgres', name: 'shop-db' }
 const redis = { kind: 'redis', name: 'cache' }
@@ -307,23 +306,4 @@ test('limits of a datastore that is being deleted are 409, and change nothing', 
     )
   }
   assert.deepEqual(await limits(), [64, 1])
-})
-
-test('limits that are being applied during a deletion are 409 too', async (t) => {
-  const {
-    patch,
-    call,
-    storage,
-    made: datastore,
-  } = await start(t, { applyLimits: waits, trashDatastore: waits })
-
-  const waiting = patch({ memory_limit_mb: 128 })
-  await eventually(
-    'the limits to be saved',
-    () => storage.actors.record(datastore.id)?.memory_limit_mb === 128,
-  )
-  await call('DELETE', path)
-
-  const { status, body } = await waiting
-  assert.deepEqual([status, body.code, body.detail], [409, 'conflict', 'shop-db is being deleted'])
 })

@@ -176,17 +176,6 @@ test('answered, unknown and expired requests, and those before a restart, cannot
   }
 })
 
-test('of a concurrent approval and denial one succeeds', async (t) => {
-  const api = await startWithAccount(t)
-  const { id, secret } = (await begin(api)).body
-
-  const [approved, denied] = await Promise.all([approve(api, id), deny(api, id)])
-
-  assert.deepEqual([outcomeOf(approved), outcomeOf(denied)].sort(), ['200', gone])
-  const { body } = await answered(api, id, secret)
-  assert.equal(body.status, approved.status === 200 ? 'approved' : 'denied')
-})
-
 test('a wrong secret reveals nothing, and neither ends nor slows the request', async (t) => {
   const api = await startWithAccount(t)
   const { id, secret } = (await begin(api)).body

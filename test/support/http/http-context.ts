@@ -160,10 +160,7 @@ export function createContext(storage: Storage): HttpContext {
 
 /** Terminal logins and git connections run as in the daemon. */
 function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogins }: HttpContext) {
-  const catalogue = {
-    'git-connection': gitConnection,
-    'terminal-login': terminalLogin,
-  }
+  const catalogue = { 'git-connection': gitConnection, 'terminal-login': terminalLogin }
   const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
   const ports = gitPorts(storage, supervisor)
   supervisor.provide({
@@ -184,10 +181,7 @@ function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogi
   return { actors: port, git: openGitAccounts(ports) }
 }
 
-const noActors = {
-  send: async () => ({ applied: false }),
-  spawn: async () => undefined,
-}
+const noActors = { send: async () => ({ applied: false }), spawn: async () => undefined }
 
 function gitPorts(storage: Storage, actors: GitConnectionPorts['actors']) {
   const gitTokens = new GitTokens({ storage, actors, hostRules: testHostRules })
