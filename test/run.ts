@@ -35,7 +35,7 @@ const neededBytes = 4 * 1024 ** 3
 
 async function main(args: string[]): Promise<number> {
   const started = performance.now()
-  const workers = Number(args.find((arg) => arg.startsWith(workersOption))?.slice(workersOption.length) ?? 3)
+  const workers = Number(args.find((arg) => arg.startsWith(workersOption))?.slice(workersOption.length) ?? 4)
   const nodeOptions = args.filter((arg) => arg.startsWith('-') && !arg.startsWith(workersOption))
   const files = chooseFiles(args.filter((arg) => !arg.startsWith('-')))
   if (files.length === 0) throw new MissingPrerequisite(`No test file is called like ${args.join(' or ')}.`)
