@@ -2,6 +2,6 @@
 
 export const lineBudget = {
   /** src without the dashboard, machines and storage. */
-  product: 64_000,
+  product: 62_200,
   dashboard: 0,
 } as const
