@@ -1,9 +1,7 @@
-// berth: runs the command, and exits with its exit code. The first Ctrl-C requests an orderly end; the second
-// ends the process.
+// berth: runs the command. The first Ctrl-C requests an orderly end; the second ends the process.
 import { exitCodes } from './failure.ts'
 import { run } from './program.ts'
 
-/** Time limit for a command to finish after Ctrl-C. */
 const exitGraceMs = 3000
 
 async function main(): Promise<void> {

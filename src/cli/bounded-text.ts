@@ -1,5 +1,4 @@
-// Reads a text up to a limit: a malicious server may send gigabytes in a few compressed bytes, and a file may
-// have no end.
+// Reads a text up to a limit: a server may send gigabytes in few compressed bytes, a file may have no end.
 import type { ReadableStream } from 'node:stream/web'
 import { CliFailure } from './failure.ts'
 

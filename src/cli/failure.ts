@@ -1,5 +1,4 @@
-// How a command can fail: the exit codes, and the failure that carries one. Any other thrown error is a bug
-// of the command line, and is reported as a bug.
+// How a command can fail. Any other thrown error is a bug of the command line, and reported as one.
 
 export const exitCodes = {
   ok: 0,
@@ -16,17 +15,13 @@ export interface FailureOptions {
   exitCode?: number
   /** The next step. */
   hint?: string | undefined
-  /** The id of the request in the server's log. */
   requestId?: string | undefined
-  /** The error code, if the API returned an error. */
   code?: string | undefined
-  /** The delay before a retry, if the API returned a delay. */
   retryAfterSeconds?: number | undefined
   /** The fields that the API rejected. */
   paths?: string[] | undefined
 }
 
-/** The failure of a command, printed as what, why, next. */
 export class CliFailure extends Error {
   readonly exitCode: number
   readonly hint: string | undefined
@@ -47,7 +42,6 @@ export class CliFailure extends Error {
   }
 }
 
-/** For invalid arguments. */
 export function usageFailure(message: string, hint?: string): CliFailure {
   return new CliFailure(message, { exitCode: exitCodes.usage, hint })
 }

@@ -1,6 +1,5 @@
-// The options that every command accepts, before or after its name. By default, commander lets a command
-// accept all options of its parent commands, including `--version`, and acts on those options instead. So
-// each command gets its own copy of the shared options and accepts no other option of its parents.
+// The options that every command accepts, before or after its name. Commander would let a command accept all
+// options of its parents, including `--version`, so each gets its own copy of the shared ones.
 import { type Command, Option } from 'commander'
 import { nearest } from '../nearest-name.ts'
 import { usageFailure } from './failure.ts'

@@ -2,7 +2,6 @@
 import type { Readable, Writable } from 'node:stream'
 
 export interface Invocation {
-  /** The words after `berth`. */
   readonly args: string[]
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string

@@ -1,5 +1,4 @@
-// Usage errors: the problem and the usage of the command. Commander reports the details only in its message;
-// its error code identifies the format of that message.
+// Usage errors: the problem and the usage. Commander's error code identifies the format of its message.
 import type { Command, CommanderError } from 'commander'
 import { quote } from '../domain/shell-word.ts'
 import { nearest } from '../nearest-name.ts'

@@ -1,5 +1,4 @@
-// The client of the server: calls below /api/v1, with error responses as failures with an exit code. A
-// redirect is never followed, because the credential is meant for the named address.
+// The client of the server. A redirect is never followed: the credential is meant for the named address.
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Why } from '../../api/parts/failure.ts'
@@ -27,9 +26,7 @@ interface OpenOptions {
 export interface Client {
   /** Without a trailing slash. */
   readonly url: string
-  /**
-   * A JSON call below /api/v1. Throws CliFailure: exit 3 for 404, 4 for 401 and 403, 5 without a response.
-   */
+  /** A JSON call below /api/v1. Throws CliFailure: exit 3 for 404, 4 for 401 and 403, 5 if unreachable. */
   call<T>(method: string, path: string, options?: CallOptions): Promise<T>
   /** The open response, for streams and raw calls. Fails like `call`. */
   open(method: string, path: string, options?: OpenOptions): Promise<Response>
@@ -38,14 +35,12 @@ export interface Client {
 export interface ClientOptions {
   url: string
   token: string | undefined
-  /** Whether the user named no server. */
   isAssumed?: boolean | undefined
   signal: AbortSignal
   onResponse?(headers: Headers): void
 }
 
 const bufferBytes = 256 * 1024
-/** The limits for a response and for an error response. */
 const maxMib = { answer: 64, refusal: 1 }
 
 interface Problem {
@@ -183,7 +178,6 @@ function parseProblem(text: string): Problem | null {
   }
 }
 
-/** For a response that started but did not complete. */
 export function incompleteResponse(url: string): CliFailure {
   return new CliFailure(`${url} closed the connection in the middle of a response`, {
     exitCode: exitCodes.unreachable,

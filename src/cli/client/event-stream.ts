@@ -1,5 +1,4 @@
-// Follows server-sent events across connection losses: a log continues after its last line. Only `end` ends a
-// followed stream. A server that stops also closes the stream, which counts as a connection loss.
+// Follows server-sent events until `end`, across losses of the connection, such as a stopped server.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { AccessRecord } from '../../api/status.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -40,7 +39,6 @@ interface StreamState {
   path: string
   options: FollowOptions
   signal: AbortSignal
-  /** The id of the last event that had one. */
   lastId: string | null
   /** When the connection was lost; null while connected and before the first connection. */
   lostAt: number | null
@@ -48,10 +46,7 @@ interface StreamState {
   losses: number
 }
 
-/**
- * The events of a path below /api/v1, until `end` (which is not included) or the signal. Throws CliFailure if
- * the first try fails, if a later one gets 401, 403 or 404, and after 10 minutes without a server.
- */
+/** Until `end` or the signal. Throws CliFailure for a first failure, 401, 403, 404, or 10 min offline. */
 export async function* followEvents(
   cli: Cli,
   path: string,
@@ -87,7 +82,6 @@ async function connect(following: StreamState, isFirst: boolean): Promise<Connec
 
 interface Connection {
   response: Response
-  /** Ends an idle connection. */
   idleAbort: AbortController
 }
 
@@ -161,10 +155,7 @@ function isPermanent({ lostAt }: StreamState, error: unknown): boolean {
   return lostAt !== null && Date.now() - lostAt > giveUpAfterMs
 }
 
-/**
- * Waits longer after each loss, with a random factor, so that a returning server does not get the requests of
- * all clients simultaneously.
- */
+/** Waits longer after each loss, with a random factor that spreads the requests of all clients. */
 async function backOff(following: StreamState): Promise<void> {
   const { cli, options, signal } = following
   if (signal.aborted) return
@@ -192,11 +183,9 @@ export interface LogLine {
   /** The instance that wrote the line; lines of a deploy's log have none. */
   instance?: string
   deploy_id?: string
-  /** Only in access logs: the request. */
   access?: AccessRecord
   /** The event that a `system` line reports about an instance. */
   event?: Record<string, unknown>
-  /** The build step of a line in a deploy's log. */
   step?: { number: number; state?: string; name?: string }
   /** A shorter form of the line, shown after the name of the phase. */
   brief?: string

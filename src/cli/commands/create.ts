@@ -102,8 +102,7 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
   return chooseRepository(cli, instead)
 }
 
-// The questions of `berth create`. An invalid answer is rejected right after its question. The server has
-// the same rules and makes the final decision.
+// The questions of `berth create`, with the server's rules; the server makes the final decision.
 
 const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
 const nameRule =

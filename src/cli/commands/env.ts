@@ -1,5 +1,4 @@
-// The variables of a service: show, set, unset, and import or edit them as a file. They are secrets, so
-// values are printed only on request.
+// The variables of a service: show, set, unset, import, edit. Values are secrets, printed only on request.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -142,10 +141,7 @@ async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, o
   return saveEnv(cli, name, change, options)
 }
 
-/**
- * Reports references that the server cannot resolve. The dry run also rejects an invalid change before the
- * user confirms it.
- */
+/** Reports unresolvable references. The dry run also rejects an invalid change before the confirmation. */
 async function reportUnresolved({ client, out }: Cli, name: string, body: object): Promise<void> {
   const { unresolved } = await client.call<EnvChanges>('PATCH', `${servicePath(name)}/env`, {
     body,
@@ -189,7 +185,6 @@ function showDifference(out: Output, { added, changed, removed }: EnvDifference)
   for (const key of removed) line('red', '-', key, '')
 }
 
-/** The default display of a value: a mask, or nothing for an empty value. */
 function masked(value: string | null): string {
   return value === '' ? '' : mask
 }
@@ -240,8 +235,7 @@ async function saveEnv(
   return isRestarting ? followUp(cli, deploy, follow) : 0
 }
 
-// Opens a text in the user's editor. The text may contain secrets: the file is readable by the user only, and
-// removed afterwards.
+// Opens a text in the user's editor. The file may hold secrets: only the user can read it, for that time.
 
 const maxMib = 16
 const terminationSignals = ['SIGHUP', 'SIGTERM'] as const

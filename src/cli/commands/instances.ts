@@ -101,8 +101,7 @@ async function conclude(
   if (out.isJson) out.json(isShown ? await client.call<Service>('GET', servicePath(service.id)) : service)
 }
 
-// Waits until the instances of a service match the requested change. The server applies the change in any
-// case: to stop waiting does not stop it.
+// Waits until the instances match the requested change. The server applies it in any case.
 
 /** A restarting service may be degraded for a moment. */
 const degradedGraceMs = 15_000
@@ -148,10 +147,7 @@ async function waitForInstances(cli: Cli, { service: { id, name }, verb }: Chang
   })
 }
 
-/**
- * True if exactly the desired number of instances run and the service is not degraded. Instances of other
- * versions do not count.
- */
+/** True if exactly the desired number of instances of this version run and the service is not degraded. */
 function isSettled({ state, desired_instances: desired, instances }: ServiceStatus): boolean {
   const live = instances.filter(({ role }) => role === 'live')
   const isComplete = live.length === desired && live.every((one) => one.state === 'running')

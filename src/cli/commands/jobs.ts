@@ -1,5 +1,4 @@
-// Job runs: runs a command in a separate container based on the live deploy, and lists the runs. Words after
-// `--` belong to that command. Berth's own options come before `--`.
+// Job runs in containers like that of the live deploy. Words after `--` are the command's, not Berth's.
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { quote } from '../../domain/shell-word.ts'
@@ -130,10 +129,7 @@ function ageOf({ created_at }: JobRun): string {
   return span((Date.now() - Date.parse(created_at)) / 1000)
 }
 
-/**
- * One command for a remote shell, which parses the same words from it: `printf '%s\n' 'a  b' 'it'\''s'`. A
- * single word is already a command: its special characters are meant for the remote shell.
- */
+/** One command that a remote shell splits into the same words. A single word is a command already. */
 export function toShellCommand(words: string[]): string {
   const [only = '', ...more] = words
   return more.length === 0 ? only : words.map(quote).join(' ')

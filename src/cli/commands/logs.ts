@@ -1,5 +1,4 @@
-// `berth logs`: the output of a service's instances, its requests, or the log of a deploy or a job run; with
-// -f it follows. Output waits for a slow reader, because a log may be larger than the memory.
+// `berth logs`: output, requests or a record's log. It waits for a slow reader: a log may exceed the memory.
 import { once } from 'node:events'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
@@ -23,7 +22,6 @@ interface LogsOptions {
 }
 
 interface Format {
-  /** The format of times: local and short, or as the server sends them. */
   time: 'none' | 'short' | 'whole'
   showsInstance: boolean
 }

@@ -1,5 +1,4 @@
-// `berth open`: opens the public address of a service in the user's browser. The address comes from a server,
-// so only http and https addresses are passed to a program.
+// `berth open`: opens the address of a service. It comes from a server, so it must be http or https.
 import type { Service } from '../../api/service.ts'
 import { isPlainUrl, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'

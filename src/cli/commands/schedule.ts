@@ -1,5 +1,4 @@
-// `berth schedule`: the next runs of a cron job, the last one, and the reason for skipped runs. Times are
-// shown in the zone of the schedule, which may differ from that of the terminal.
+// `berth schedule`: the next runs, the last one, and skipped ones, in the time zone of the schedule.
 import type { Schedule } from '../../api/schedule.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'

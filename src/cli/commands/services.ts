@@ -180,7 +180,6 @@ function buildFacts(service: Service): Fact[] {
   ]
 }
 
-/** Only settings that differ from their defaults. */
 function edgeFacts({ custom_domains, hsts, request_timeout_seconds, max_body_mb }: Service): Fact[] {
   return [
     ['domains', custom_domains.join(', ')],
@@ -242,10 +241,7 @@ function runFacts(service: Service): Fact[] {
   ]
 }
 
-/**
- * Every service can have job runs. The default limit is shown only for a cron job, because runs are
- * its purpose.
- */
+/** Any service can have runs. The default limit is shown only for a cron job: runs are its purpose. */
 function jobLimit({ type, timeout_seconds: seconds }: Service): string | null {
   if (seconds !== null) return duration(seconds * 1000)
   return type === 'cron_job' ? 'a day' : null

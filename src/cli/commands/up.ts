@@ -95,7 +95,6 @@ async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }:
   }
 }
 
-/** Prints the target before anything is packed, with the path of the project file that chose the service. */
 function printTarget({ out, serverName }: Cli, name: string, path: string | null): void {
   if (out.isJson) return
   const why = path === null ? '' : ` (from ${plain(path)})`

@@ -50,9 +50,8 @@ const bareHost = /^(?:localhost|\[[\da-f:.]+\]|[a-z\d-]+(?:\.[a-z\d-]+)+)(?::\d{
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/]|$)/i
 
 /**
- * The stored form of an address: with a scheme, without a trailing slash. Throws a usage failure for anything
- * else. The default scheme is http on this host and https elsewhere: a token is never sent over a network in
- * clear text unless the user typed http.
+ * With a scheme, without a trailing slash. Throws a usage failure for anything else. The default is http on
+ * this host and https elsewhere: a token crosses a network in clear text only if the user typed http.
  */
 export function parseServerUrl(text: string): string {
   const whole = withScheme(text)

@@ -1,7 +1,6 @@
-// The project file: `berth.json` in this folder or a parent folder names the server and the service of the
-// folder. The file comes with a repository, so it may only choose among the servers that the user already
-// knows. Anyone may have put a file into a parent folder, so its owner must be the user, root or the owner of
-// this folder.
+// The project file: `berth.json` in this folder or a parent names the server and the service. It comes with
+// a repository, so it may only choose among known servers. Anyone may put a file into a parent folder, so
+// its owner must be the user, root or the owner of this folder.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { size } from '../../quantities.ts'
@@ -34,10 +33,7 @@ function assertTrustedOwner(path: string, uid: number, folder: string): void {
   throw new CliFailure(`${path} belongs to another user`, { hint: 'copy it if you trust its content' })
 }
 
-/**
- * The given service, otherwise the service of the project file. Throws a usage failure if neither names
- * a service.
- */
+/** The given service, or else that of the project file. Throws a usage failure without either. */
 export function requireServiceName({ cwd }: Pick<Invocation, 'cwd'>, name: string | undefined): string {
   const chosen = name ?? findProject(cwd)?.service
   if (chosen) return chosen
@@ -74,10 +70,7 @@ interface Found {
   uid: number
 }
 
-/**
- * Null if the file does not exist or is a folder. Throws CliFailure for a link, a pipe or a device, and above
- * the limit: reading such a file might never end.
- */
+/** Null for a missing file or a folder. Throws CliFailure for a link, pipe or device, and above the limit. */
 export function readUntrustedFile(path: string, limitBytes: number): Found | null {
   const seen = orFailure(path, () => lstatSync(path, { throwIfNoEntry: false }))
   if (seen === undefined || seen.isDirectory()) return null

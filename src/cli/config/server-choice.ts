@@ -42,7 +42,6 @@ export function chooseServer({ flags, findProject, config, ...place }: Sources):
   return { ...withToken(lookUp(config, defaultUrl), token), isAssumed: !findServer(config, defaultUrl) }
 }
 
-/** The token from the flags or the environment; undefined if neither contains a token. */
 export function configuredToken(flags: ServerFlags, place: Place): string | undefined {
   const { env } = place
   if (flags.token !== undefined) return checkedToken(flags.token, '--token')
@@ -58,8 +57,7 @@ function readToken(path: string, { cwd, stdin }: Place): string {
   }
 }
 
-// The token is sent in a header. Characters other than visible ASCII could end that header
-// and start another.
+// Sent in a header: characters other than visible ASCII could end it and start another one.
 function checkedToken(text: string, from: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token

@@ -24,7 +24,6 @@ export interface DeployWatch {
   now(): number
 }
 
-/** Events are shown with this delay, to put log lines and states in order. */
 const reorderDelayMs = 200
 const pollMs = 40
 const retryMs = 500
@@ -100,10 +99,7 @@ async function followStates(cli: Cli, deployId: string, add: AddEvent, signal: A
   }
 }
 
-/**
- * Repeats the request while the server is unreachable. The log stream, followed in parallel, reports the loss
- * and gives up.
- */
+/** Repeats it while the server is unreachable. The log stream reports the loss and gives up. */
 async function retryWhileUnreachable<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -116,8 +112,7 @@ async function retryWhileUnreachable<T>(signal: AbortSignal, request: () => Prom
   }
 }
 
-// At equal timestamps a line precedes a state: the last lines of a state and its end often share
-// a millisecond.
+// At equal times a line precedes a state: a state's last lines and its end often share a millisecond.
 function takeUpTo(buffer: DeployEvent[], instant: number): DeployEvent[] {
   const order = (event: DeployEvent) => Date.parse(event.at) + ('state' in event ? 0.5 : 0)
   buffer.sort((a, b) => order(a) - order(b))

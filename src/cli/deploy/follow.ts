@@ -1,5 +1,4 @@
-// Follows a deploy to its outcome, and prints the result. The deploy runs on the server: to stop following
-// does not stop it.
+// Follows a deploy to its outcome. It runs on the server: to stop following does not stop it.
 import type { Deploy } from '../../api/deploy.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'
@@ -17,10 +16,7 @@ import { createDeployView } from './view.ts'
 
 const maxDeploysSearched = 50
 
-/**
- * Shows a deploy until it ends: a live view, plain lines, or with --json each log line as the API returns it.
- * Resolves with the record of the deploy. Ctrl-C throws (130), and the deploy continues.
- */
+/** Shows a deploy until it ends; --json prints its log lines as the API returns them. Ctrl-C throws (130). */
 export async function followDeploy(cli: Cli, deployId: string): Promise<Deploy> {
   const { client, out, signal } = cli
   try {
@@ -66,10 +62,7 @@ export async function concludeDeploy(cli: Cli, deploy: Deploy): Promise<number> 
   return isLive ? exitCodes.ok : exitCodes.failed
 }
 
-/**
- * The public address, a private service's name and port, or else the address of the first instance, which
- * changes with each deploy; null for a worker.
- */
+/** The public address, else a private name and port, else the first instance's; null for a worker. */
 export async function fetchAddress(
   { client }: Cli,
   deploy: Deploy,

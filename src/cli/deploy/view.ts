@@ -1,5 +1,4 @@
-// Shows a deploy live: a line for each state of its chart, with the newest lines of its log below. At a
-// terminal the running state is redrawn and its log disappears at the end; elsewhere every line stays.
+// A live view of a deploy: a line per state, and the newest log lines. Only a terminal redraws them.
 import { createExcerpt, type Excerpt } from '../../error-line.ts'
 import { count } from '../../quantities.ts'
 import type { LogLine } from '../client/event-stream.ts'
@@ -16,7 +15,6 @@ interface RunningState {
   name: string
   at: number
   note: string
-  /** The newest lines of its output, and an earlier line that names an error. */
   excerpt: Excerpt
   tally: ReturnType<typeof createBuildTally>
   /** Without a live terminal: whether the name of the state is already printed above its lines. */
@@ -24,7 +22,6 @@ interface RunningState {
 }
 
 const windowLines = 6
-/** The number of lines that stay on the screen after a failure. */
 const failureLines = 10
 const unwindingStates = ['failing', 'canceling']
 /** States without a line: they are reported at the end. */
@@ -103,10 +100,7 @@ function printLine(out: Output, running: RunningState, { line }: LogLine): void 
   out.say(windowLine(out, line))
 }
 
-/**
- * True for the output of programs and the steps of a builder. All other lines are Berth's own
- * progress messages.
- */
+/** Output of programs and builder steps; all other lines are Berth's own progress messages. */
 function isOutput({ stream, step }: LogLine): boolean {
   return stream !== 'system' || step !== undefined
 }

@@ -1,5 +1,4 @@
-// Follows a job run: its output, and the exit code of its command. The run belongs to the server: to stop
-// following does not stop it.
+// Follows a job run. It belongs to the server: to stop following does not stop it.
 import { once } from 'node:events'
 import type { JobRun } from '../../api/job.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -16,10 +15,7 @@ const retryMs = 500
 const unreachableTimeoutMs = 60_000
 const maxExitCode = 255
 
-/**
- * Shows the output of a run until the run ends; with --json prints each log line as the API returns it.
- * Resolves with the record of the run. Ctrl-C throws (130), and the run continues.
- */
+/** Shows a run until it ends; --json prints its log lines as the API returns them. Ctrl-C throws (130). */
 export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<JobRun> {
   const { out, signal } = cli
   const startedAt = Date.parse(created_at)

@@ -1,5 +1,4 @@
-// Formats times in a time zone. The zone's name comes from the server, and this program may not know it:
-// then UTC is used.
+// Formats times in a time zone. The server names it; UTC is used if this program does not know it.
 
 const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 const day = { weekday: 'short', day: 'numeric', month: 'short' } as const
@@ -23,7 +22,6 @@ export function ownTimeZone({ TZ }: NodeJS.ProcessEnv): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
-/** Whether the clocks of both zones agree at all of these times. */
 export function haveSameClock(one: string, other: string, instants: string[]): boolean {
   return instants.every((at) => dayAndTime(at, one) === dayAndTime(at, other))
 }

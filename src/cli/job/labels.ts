@@ -35,7 +35,6 @@ export function originOf({ trigger, scheduled_for }: JobRun, timeZone: string): 
   return scheduled_for === null ? trigger : `for ${clockTime(scheduled_for, timeZone)}`
 }
 
-/** The scheduled time, otherwise the requester, otherwise the trigger. */
 export function startedBy(run: JobRun, timeZone: string): string {
   const asker = run.scheduled_for === null ? clip(plain(requesterName(run.by)), maxRequesterChars) : ''
   return asker || originOf(run, timeZone)

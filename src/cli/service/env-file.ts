@@ -21,9 +21,8 @@ export function parseEnvText(text: string, name: string): EnvVar[] {
 }
 
 /**
- * Variables as arguments: `KEY=value`, or `KEY=-` to read the value from standard input, where it stays out
- * of the process list and the shell history. Throws a usage failure for a word that is not an assignment,
- * and for more than one value from stdin.
+ * `KEY=value`, or `KEY=-` for a value from stdin, which stays out of process list and shell history.
+ * Throws a usage failure for any other word, and for a second value from stdin.
  */
 export async function parseAssignments(cli: Cli, words: string[]): Promise<EnvVar[]> {
   const pairs = words.map(parseAssignment)

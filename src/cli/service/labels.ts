@@ -21,7 +21,6 @@ export function readable(word: string): string {
   return word.replaceAll('_', ' ')
 }
 
-/** The public address, or else the name for other services. */
 export function addressOf({ url, internal_host, internal_port }: Service): string {
   if (url) return url
   return internal_host ? `${internal_host}${internal_port ? `:${internal_port}` : ''}` : ''
@@ -34,7 +33,6 @@ export function addressOrSchedule(service: Service): string {
   return timezone === null ? schedule : `${schedule} ${timezone}`
 }
 
-/** The source of the service: a repository with its branch, an image, or uploads. */
 export function sourceOf({ repo_url, branch, image }: Service): string {
   if (image) return image
   if (repo_url) return branch ? `${repo_url} (${branch})` : repo_url

@@ -15,7 +15,6 @@ export function isFolderPath(text: string): boolean {
   return /^\.{1,2}$|\//.test(text)
 }
 
-/** Null if there is no service with the name. */
 export async function findService({ client }: Cli, name: string): Promise<Service | null> {
   try {
     return await client.call<Service>('GET', servicePath(name))
@@ -25,10 +24,7 @@ export async function findService({ client }: Cli, name: string): Promise<Servic
   }
 }
 
-/**
- * The given name. For a folder (by default the current one), the same as `berth up`: berth.json, or else the
- * service with the name of the folder. Throws a usage failure if there is no such service.
- */
+/** The given name, or the service that `berth up` uses for the folder. Throws a usage failure without one. */
 export async function resolveService(cli: Cli, nameOrFolder: string | undefined): Promise<string> {
   if (nameOrFolder !== undefined && !isFolderPath(nameOrFolder)) return nameOrFolder
   const folder = resolve(cli.cwd, nameOrFolder ?? '.')

@@ -1,5 +1,4 @@
-// The settings of a service as flags, for `create` and `update`. The server validates the values; only
-// values that are not even numbers are rejected here.
+// The settings of a service as flags. The server validates them; only values that are no numbers fail here.
 import { InvalidArgumentError } from 'commander'
 import { type Flag, type SettingName, serviceSettings, settingNames } from '../../domain/service-settings.ts'
 import type { BerthCommand } from '../command.ts'
@@ -89,7 +88,6 @@ export function parseSeconds(text: string): number {
   return Number(number) * secondsPerUnit[unit.toLowerCase() as keyof typeof secondsPerUnit]
 }
 
-/** Collects the values of a repeatable flag. */
 export function collect(text: string, previous: unknown): string[] {
   return [...(Array.isArray(previous) ? previous : []), text]
 }

@@ -22,15 +22,11 @@ interface RuleFile {
   rules: Ignore
 }
 
-/**
- * Excluded by an ignore file, or by default if no ignore file matches the path. `!.env` in .berthignore
- * overrides the default.
- */
+/** By an ignore file, or by default if none matches. `!.env` in .berthignore overrides the default. */
 export type ExclusionReason = 'by rule' | 'by default'
 
 /** The rules of one folder. Paths are relative to the top, with `/`. */
 export interface FolderRules {
-  /** Whether the path is excluded, and why; null if it is not. */
   exclusionOf(path: string, isFolder: boolean): ExclusionReason | null
   /** The rules of a subfolder, including its own files. */
   enter(path: string): FolderRules

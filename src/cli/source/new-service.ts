@@ -22,10 +22,7 @@ export interface Guess {
 const maxNameChars = 40
 const siteFolders = ['public', 'dist', 'build', '_site', 'out']
 
-/**
- * Derives a valid service name from a folder name. Throws a usage failure if the name has no
- * usable character.
- */
+/** Throws a usage failure for a folder name without a usable character. */
 export function toServiceName(folder: string): string {
   const name = serviceNameOf(folder)
   if (name !== null) return name
@@ -46,10 +43,7 @@ export function serviceNameOf(folder: string): string | null {
   return name || null
 }
 
-/**
- * Guesses the type from a Dockerfile, otherwise from an index.html. Throws CliFailure if the source has
- * neither and no type is given.
- */
+/** From a Dockerfile, otherwise an index.html. Throws CliFailure if there is neither and no type is given. */
 export function guessService(source: Source, type: string | undefined): Guess {
   const files = new Set(source.entries.map(({ path }) => path))
   if (type !== 'static_site' && files.has('Dockerfile')) {

@@ -1,5 +1,4 @@
-// Packs a source as .tar.gz. The same source always gives the same bytes. The archive is written to an
-// unlinked temporary file, so its size is known before the upload starts, and no file is left behind.
+// Packs a source as .tar.gz, always with the same bytes, into an unlinked file: none is left behind.
 import { constants } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,9 +22,7 @@ export interface PackOptions {
   onPacked(sizeBytes: number): void
 }
 
-/**
- * Throws CliFailure for a file that cannot be read or changes during packing, and above the server's limit.
- */
+/** Throws CliFailure for an unreadable or changing file, and above the server's limit. */
 export async function packSource(source: Source, options: PackOptions): Promise<PackedSource> {
   const { signal } = options
   const { pack } = await import('tar-stream')

@@ -12,7 +12,6 @@ import { leavesTopFolder, listSource, type Source } from './source-entries.ts'
 
 export interface Inspected {
   source: Source
-  /** The duration, for the line of the packing phase. */
   tookMs: number
 }
 
@@ -95,10 +94,7 @@ export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspe
   return showStep(out, step, () => packSource(source, { signal, onPacked }))
 }
 
-/**
- * The server uses a single folder at the top as the root of the source, unless a setting names that folder.
- * No link may point out of the new root. Throws CliFailure.
- */
+/** The server unwraps a single top folder that no setting names; no link may leave it. Throws CliFailure. */
 export function assertNoOutwardLinks({ entries }: Source, settings: Settings): void {
   const tops = new Set(entries.map(({ path }) => path.split('/')[0]!))
   const [top] = tops

@@ -156,8 +156,7 @@ function unreadable(error: unknown): CliFailure {
   })
 }
 
-// The server's rules for an archive, so that violations are reported before the upload. src/archive/ has the
-// same rules and makes the final decision: it also rejects names that pass these checks.
+// The server's rules for an archive, to report violations before the upload. src/archive/ decides.
 
 const mebibyte = 1024 * 1024
 
@@ -177,10 +176,7 @@ function nameProblem(path: string): string | null {
   return Buffer.byteLength(path) > pathLimitBytes ? 'has a path that is too long' : null
 }
 
-/**
- * The reason why a symbolic link would be rejected, or null. It must stay in the source, and no `..` may
- * follow a name, which may be a link itself.
- */
+/** Why a symbolic link would be rejected, or null. No `..` may follow a name, which may be a link itself. */
 export function linkProblem(path: string, target: string): string | null {
   if (target.includes(replacement)) return 'is a link with a target that is not UTF-8'
   if (Buffer.byteLength(target) > pathLimitBytes) return 'is a link with a target that is too long'

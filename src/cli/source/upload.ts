@@ -1,5 +1,4 @@
-// Sends a packed source to its service; the deploy is queued when all of it has arrived. An upload is never
-// retried, because a second one might cause a second deploy.
+// Sends a packed source to its service. An upload is never retried: a second one might cause another deploy.
 import type { FileHandle } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import type { Deploy } from '../../api/deploy.ts'

@@ -46,8 +46,7 @@ export function openOutput({ stdin, stdout, stderr, env, isJson }: OutputOptions
       isColoured ? styleText(style, text, { validateStream: false }) : text
   }
   const stage = isLive ? openStage(stderr) : null
-  // The animated lines are cleared while a permanent line is written, also to stdout: both streams may be the
-  // same terminal.
+  // Permanent lines, also on stdout, clear the animated ones: both streams may be the same terminal.
   const write = (stream: OutputStream, line: string) => {
     if (!stream.isTTY) return void stream.write(`${line}\n`)
     stage?.clear()

@@ -1,5 +1,4 @@
-// The lines of a deploy: a mark, a name, a detail, and the duration at the right edge. They are for stderr.
-// Without a live terminal, lines are neither clipped nor aligned to the edge.
+// The lines of a deploy for stderr: mark, name, detail, and the duration at the edge of a live terminal.
 import stringWidth from 'string-width'
 import { sleep } from '../../async/sleep.ts'
 import { duration } from '../../quantities.ts'

@@ -39,10 +39,7 @@ function decode(bytes: Buffer, what: string): string {
   }
 }
 
-/**
- * Calls back if something is piped or redirected into this command, which does not use it. Input that the
- * parent process has too is not looked at: a loop of a script may be reading it.
- */
+/** Input that the parent process has too is not looked at: a loop of a script may be reading it. */
 export function onUnusedInput({ stdin }: Invocation, report: () => void): void {
   if (stdin.fd === undefined) return
   try {

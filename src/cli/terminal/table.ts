@@ -1,5 +1,4 @@
-// Tables without borders, and lists of facts. Cells are escaped here, so a command may pass text from
-// the server.
+// Tables without borders, and lists of facts. Cells are escaped here: the text may be the server's.
 import stringWidth from 'string-width'
 import type { Output, Style } from './output.ts'
 import { plain } from './output.ts'
@@ -31,7 +30,6 @@ export function printList<Row>(out: Output, rows: Row[], notice: string, columns
   else printTable(out, rows, columns)
 }
 
-/** The table as lines, for redrawing. */
 export function tableLines<Row>(out: Output, rows: Row[], columns: Column<Row>[]): string[] {
   const texts = rows.map((row) => columns.map(({ text }) => plain(text(row))))
   const widthOf = ({ heading }: Column<Row>, place: number) =>

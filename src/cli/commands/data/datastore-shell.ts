@@ -102,8 +102,7 @@ async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSock
   }
 }
 
-// A session with psql or redis-cli in the container of a datastore, at this terminal or through pipes.
-// Output is passed on unchanged, control sequences included: the user started this program.
+// A session with psql or redis-cli. Output passes unchanged, control sequences included.
 
 /** The maximum of input not yet acknowledged by a `taken` message: half of the server's limit. */
 const windowBytes = 512 * 1024
@@ -112,9 +111,7 @@ const stderrChannel = 2
 
 type Start = Extract<ClientMessage, { type: 'start' }>
 
-/**
- * Runs the client with these arguments. Resolves with its exit code. Throws (5) if the connection is lost.
- */
+/** Resolves with the client's exit code. Throws (5) if the connection is lost. */
 async function runShell(cli: Cli, socket: WebSocket, words: string[]): Promise<number> {
   const send = (message: ClientMessage) => socket.send(JSON.stringify(message))
   const isTerminal = cli.stdin.isTTY === true && cli.stdout.isTTY === true
@@ -238,9 +235,8 @@ const pingEveryMs = 20_000
 const maxUnansweredPings = 3
 
 /**
- * Detects a server that disappeared without closing the WebSocket: pings every 20 s, and calls `onDead` after
- * a minute without data. The pings also keep the server from closing a shell whose output is paused, for
- * example by a pager. Returns a function that stops it.
+ * Detects a server that disappeared: pings every 20 s, and calls `onDead` after a minute without data.
+ * The pings also keep a shell with paused output open. Returns a function that stops it.
  */
 export function keepAlive(
   socket: Pick<WebSocket, 'on' | 'ping' | 'isPaused'>,
@@ -261,17 +257,13 @@ export function keepAlive(
   return () => clearInterval(timer)
 }
 
-// A WebSocket to the server for bidirectional streams. A rejected upgrade is handled like the error response
-// of any other call. The library is loaded on first use, so that other commands do not wait for it.
+// A WebSocket to the server. A rejected upgrade fails like any other call. The library loads on first use.
 
 const handshakeTimeoutMs = 30_000
 const maxMessageBytes = 1024 * 1024
 const bodylessStatuses = [204, 205, 304]
 
-/**
- * Resolves with an open, paused socket, so that no message is lost. Fails like an API call, and when
- * `signal` aborts.
- */
+/** Resolves with an open, paused socket, so no message is lost. Fails like an API call, and with `signal`. */
 async function openWebSocket({ url, token, signal }: ClientOptions, path: string): Promise<WebSocket> {
   const { WebSocket: Socket } = await import('ws')
   const socket = new Socket(addressOf(url, path).replace(/^http/, 'ws'), {
@@ -312,8 +304,7 @@ function toResponse(response: IncomingMessage): Response {
   return new Response(body, { status, headers })
 }
 
-// A terminal in raw mode: every key goes to the reader of standard input, including Ctrl-C. The mode must be
-// restored on every exit, or the shell afterwards does not echo keys.
+// Raw mode: every key goes to stdin, including Ctrl-C. Without its end, the shell does not echo keys.
 
 interface RawTerminal {
   size(): { cols: number; rows: number }

@@ -1,5 +1,4 @@
-// Managed datastores from the command line: `berth db`. Addresses contain passwords, so they are printed only
-// by commands that explicitly request an address.
+// Managed datastores: `berth db`. Addresses contain passwords, and are printed only on explicit request.
 import { InvalidArgumentError, Option } from 'commander'
 import type { Datastore, UpgradeEstimate } from '../../../api/datastore.ts'
 import { size } from '../../../quantities.ts'

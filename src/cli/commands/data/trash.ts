@@ -55,7 +55,7 @@ async function list({ client, out }: Cli): Promise<void> {
   ])
 }
 
-/** Finds an entry by id, by name, or by the name of the service that the disk belonged to. */
+/** By id, by name, or by the name of the service that the disk belonged to. */
 async function findEntry({ client }: Cli, wanted: string): Promise<TrashEntry> {
   const entries = await client.call<TrashEntry[]>('GET', '/trash')
   const byId = entries.find(({ id }) => id === wanted)

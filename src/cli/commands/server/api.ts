@@ -9,7 +9,6 @@ import { openFile, readFileOrInput } from '../../terminal/standard-input.ts'
 
 /** The limit for buffering an incomplete line of a stream. */
 const maxLineChars = 1024 * 1024
-/** The limit for a JSON body; the server accepts far less. */
 const maxBodyMib = 64
 
 interface ApiOptions {
@@ -86,10 +85,7 @@ function toQuery(fields: Record<string, unknown>): Query {
   return Object.fromEntries(texts)
 }
 
-/**
- * JSON is sent as a whole: the server accepts a body without a length only for uploads. Archives
- * are streamed.
- */
+/** JSON is sent whole: the server accepts a body without a length only for uploads, which are streamed. */
 async function readInput(cli: Cli, path: string) {
   if (!/\.(tgz|gz)$/.test(path)) {
     return {

@@ -45,10 +45,7 @@ function scriptFor(shell: Shell): string {
   return scripts[shell].trim()
 }
 
-/**
- * Each calls `berth complete -- WORD…` with the words typed so far; the last is still being typed. The output
- * is never evaluated: `compgen -W` would run a `$(…)` in a name from the server.
- */
+/** Each calls `berth complete -- WORD…`; the last may be incomplete. `compgen -W` would evaluate output. */
 const scripts: Record<Shell, string> = {
   bash: `
 _berth() {
@@ -79,8 +76,7 @@ complete -c berth -f -a '(__berth_words)'
 `,
 }
 
-// Suggests the next words of a command line that is being typed. This code runs whenever Tab is pressed, so
-// it reports no errors and caches the server's names for a minute.
+// Suggests next words. This runs whenever Tab is pressed: no errors, and names are cached for a minute.
 
 const timeoutMs = 1000
 const cacheLifetimeMs = 60_000

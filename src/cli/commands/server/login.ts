@@ -81,10 +81,7 @@ function isWithoutScheme(address: string | undefined): boolean {
   return address !== undefined && !address.includes('://')
 }
 
-/**
- * Adds a hint with the command for a server without https. The CLI never falls back to clear
- * text automatically.
- */
+/** Adds the command for a server without https. The CLI never falls back to clear text by itself. */
 function withClearText(error: unknown, url: string): unknown {
   const isLost = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
   if (!isLost || !url.startsWith('https:')) return error
@@ -104,7 +101,6 @@ async function storeServer(cli: Cli, server: KnownServer) {
   return { name, isFirst: chosen === name }
 }
 
-/** The address, and the name to store it under. */
 function chooseTarget({ env, flags }: Cli, config: Config, address: string | undefined) {
   const wanted = flags.server ?? (env.BERTH_SERVER || undefined)
   if (wanted !== undefined && !isServerUrl(wanted)) {
@@ -207,17 +203,13 @@ async function whoAmI({ client, out, server }: Cli): Promise<void> {
   ])
 }
 
-// The terminal login: shows a page and a code to compare, then polls until the administrator has approved it.
-// The token is returned once. The secret that polls for it never leaves this process.
+// The terminal login: shows a page and a code, then polls until the administrator has approved it.
 
 interface StartedLogin extends StartedTerminalLogin {
   page: string
 }
 
-/**
- * Requests a login; `name` becomes the name of the token. The account page shows the start code. Throws if
- * the server has no account yet.
- */
+/** Requests a login; `name` becomes the name of the token. Throws if the server has no account yet. */
 async function startTerminalLogin(
   client: Client,
   { name, startCode }: { name: string; startCode: string | undefined },

@@ -100,7 +100,6 @@ function defaultLimits({ default_memory_limit_mb: memory, default_cpu_limit: cpu
 
 const mebibytes = (amount: number) => size(amount * 2 ** 20)
 
-/** `store 1 MiB, build cache 2 GiB`, without empty parts. */
 function sizes(counted: Record<string, number>): string {
   const used = Object.entries(counted).filter(([, bytes]) => bytes > 0)
   return used
