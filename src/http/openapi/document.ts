@@ -1,5 +1,4 @@
-// The OpenAPI 3.1 document, generated from the route table, so it always matches what is served. A schema
-// with an `id` becomes a component; a schema without one is written inline.
+// The OpenAPI 3.1 document, generated from the route table. A schema with an `id` becomes a component.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { kindOf, ProblemDetails } from '../../api/parts/problem-codes.ts'
@@ -16,7 +15,6 @@ export interface OpenApiDocument extends Json {
   components: Components & { securitySchemes: Json; headers: Json }
 }
 
-/** The document for a route table, without HTML pages. */
 export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
   const components: Components = { schemas: {}, responses: {} }
   const api = routes.filter(({ isPage }) => !isPage)
@@ -203,13 +201,11 @@ function exampleOf({ $ref }: Json): Json | undefined {
 
 type Json = Record<string, unknown>
 
-/** The schemas that operations refer to; filled while operations are built. */
 interface Components {
   schemas: Record<string, Json>
   responses: Record<string, Json>
 }
 
-/** The JSON Schema of a zod schema. Schemas with an id become components. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', { schemas }: Components): Json {
   // Wrapped, because zod does not convert a top-level schema to a reference.
   const wrapped = toJson(z.object({ it: schema }), io)
@@ -232,10 +228,7 @@ function toJson(schema: z.ZodType, io: 'input' | 'output'): Json {
   }) as Json
 }
 
-/**
- * Removes the bounds of safe integers and the pattern of dates, which `type` and `format` imply, and patterns
- * with Unicode classes, which many validators do not support.
- */
+/** Removes bounds and patterns that `type` and `format` imply, and Unicode patterns, which few tools read. */
 function dropRedundantBounds(schema: Json): void {
   if (schema.format === 'date-time' || /\\p\{/i.test(String(schema.pattern))) delete schema.pattern
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
@@ -359,7 +352,6 @@ const headers: Record<string, Json> = {
   'X-Request-Id': header('Id of the request in the log of the server; on every response.'),
 }
 
-/** References to the common headers and to the given ones. */
 function headersNamed(...names: string[]): Json {
   const all = ['Berth-Version', 'X-Request-Id', ...names]
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

@@ -1,5 +1,4 @@
-// `/account`: the signed-in user, sessions and tokens. Each form has a hidden field `act`. A new token is
-// shown once, in the response to its form.
+// `/account`: user, sessions and tokens. Each form has a hidden field `act`. A new token is shown once.
 import {
   ChangePassword,
   type CreatedToken,

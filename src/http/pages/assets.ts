@@ -1,5 +1,4 @@
-// The one style sheet. System fonts, one accent colour, light and dark as the reader likes it; inputs of 16
-// px, for phones zoom into smaller ones.
+// The one style sheet: system fonts, light and dark. Inputs have 16 px, for phones zoom into smaller ones.
 import { Html } from './html.ts'
 
 export const style = `:root {
@@ -270,9 +269,8 @@ article td { min-width: 5rem; overflow-wrap: break-word; }
 }
 `
 
-// The only script of the pages: a button in each password field shows it, and forms with `data-submit` are
-// sent immediately. The pages work without it. Browsers store the text of plain text fields, so a password
-// is hidden again before it is sent.
+// The only script: password fields get a button that shows them, forms with `data-submit` are sent at once.
+// Browsers store the text of plain text fields, so a password is hidden again before it is sent.
 
 export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
   const button = document.createElement('button')

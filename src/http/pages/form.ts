@@ -1,5 +1,4 @@
-// Forms: fields, choices, and why a form was refused. Only the server validates formats, because browsers
-// have other rules for e-mail addresses, and change some of them.
+// Forms. Only the server validates formats, because browsers have other rules for e-mail addresses.
 import { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/hashed-tokens.ts'
 import { Setup } from '../../api/access/account.ts'
@@ -124,7 +123,6 @@ export function expiryChoice(chosen: string | undefined): Html {
 <select id="expires_in_days" name="expires_in_days"><option value="">never</option>${options}</select></div>`
 }
 
-/** Why a form was refused: texts above it, or next to the invalid fields. */
 export interface FormError {
   code: string
   status: number
@@ -144,7 +142,6 @@ export function toFormError(error: unknown, { requestId }: Pick<Call, 'requestId
   return { code: codeOf(error), status: body.status, headers, messages, fields }
 }
 
-/** Shows the messages at a field instead of above the form. */
 export function moveToField(formError: FormError, name: string): FormError {
   return { ...formError, messages: [], fields: new Map([[name, formError.messages.join(' ')]]) }
 }
@@ -164,6 +161,5 @@ export function alertOf(formError: FormError | null): Html | null {
 ${rest.length > 0 && html`<p>${markedUp(rest.join(' '))}</p>`}</div>`
 }
 
-/** The fields as they were typed, by name. */
 export const Form = z.record(z.string(), z.string())
 export type Form = z.output<typeof Form>

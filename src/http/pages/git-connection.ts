@@ -1,5 +1,4 @@
-// `/git/start` connects a git account in the browser, and `/git/callback` is where the provider sends the
-// browser back to. A GET changes nothing, so the callback page submits its parameters as a form.
+// `/git/start` connects a git account. `/git/callback` submits its query as a form: a GET changes nothing.
 import { AuthorizeGit, CompleteGit, type GitRedirect } from '../../api/git-connection.ts'
 import { ownAddressOf } from '../pipeline/origin.ts'
 import type { Page } from '../pipeline/route.ts'
@@ -131,7 +130,6 @@ interface StartForm {
   typed: Form
   formError: FormError | null
   redirectUri: string
-  /** Whether the server has an application of the provider, so that none has to be entered. */
   hasApplication(provider: string): boolean
 }
 

@@ -1,5 +1,4 @@
-// HTML as a tagged template: inserted values are escaped. Attributes must be in double quotes; an unquoted
-// value could start another attribute.
+// HTML as a tagged template that escapes values. Attributes need double quotes, or a value could add another.
 
 /** HTML that needs no escaping. */
 export class Html {

@@ -1,5 +1,4 @@
-// The layout of every page, and redirects between pages. The Content-Security-Policy forbids inline
-// scripts, inline styles and resources of other origins.
+// The layout of every page. The policy forbids inline scripts and styles, and resources of other origins.
 import type { Problem } from '../pipeline/problem.ts'
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'

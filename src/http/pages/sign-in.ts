@@ -1,5 +1,4 @@
-// `/login` signs a browser in, and redirects to the requested page. `/setup` creates the account of a new
-// server first, with the code that the server printed.
+// `/login` signs a browser in. `/setup` creates the account of a new server, with the code that it printed.
 import { Login, Setup } from '../../api/access/account.ts'
 import { sessionOf } from '../pipeline/auth.ts'
 import { originOf } from '../pipeline/origin.ts'

@@ -1,6 +1,5 @@
-// Pages for signed-in users; other visitors are redirected to the login. The cookie is SameSite=Strict, so a
-// browser that follows a link from another site does not send it. The page then reloads itself, which counts
-// as a request from this site.
+// Pages for signed-in users; others are redirected to the login. Browsers omit the SameSite=Strict cookie
+// after a link from another site, so the page then reloads itself, as a request from this site.
 import type { Caller } from '../../account/callers.ts'
 import { sessionOf } from '../pipeline/auth.ts'
 import { ownAddressOf } from '../pipeline/origin.ts'
@@ -34,10 +33,7 @@ function addressOf({ request }: Pick<Call, 'request'>, query: [string, string][]
   return query.length === 0 ? request.path : `${request.path}?${new URLSearchParams(query)}`
 }
 
-/**
- * On plain http, browsers send `Sec-Fetch-Site` to loopback only. Elsewhere the `Referer` is used, if there
- * is one.
- */
+/** On plain http, browsers send `Sec-Fetch-Site` to loopback only. Elsewhere a `Referer` decides. */
 function isCrossSite({ context, request }: Pick<Call, 'context' | 'request'>): boolean {
   const site = request.headers.get('sec-fetch-site')
   if (site !== undefined) return site === 'cross-site' || site === 'same-site'

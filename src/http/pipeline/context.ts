@@ -80,7 +80,6 @@ interface TrafficMetrics {
 /** Creates actors and sends them events. All resolve after the commit. */
 export type ActorPort = Pick<Supervisor, 'suspects' | 'spawn' | 'preview' | 'send' | 'retry' | 'discard'>
 
-/** The current state, mostly as Docker reports it. */
 export interface Observer {
   /** Throws `docker_unavailable`. */
   instances(serviceId: string): Promise<InstanceStatus[]>
@@ -95,7 +94,6 @@ export interface Observer {
   usage(): UsageSample | null
   /** Counters of a service since this daemon started. */
   counters(serviceId: string): { restarts: number; cpuSeconds: number }
-  /** Whether the rules that isolate services from each other are enforced. */
   isolation(): Info['network_isolation']
   /** Null unless the builder of the engine is known to hang. */
   builderHangsSince(): string | null

@@ -8,9 +8,8 @@ const maxAgeSeconds = 400 * 24 * 60 * 60
 type Kind = 'session' | 'device'
 
 /**
- * The values of the cookies of this kind. Another server on the same host name can set a cookie with the same
- * name, so there may be several, and each must be tried. A device cookie grants no access: it selects the
- * limit of sign-in attempts.
+ * Another server on the same host name can set a cookie of this name, so each of several must be tried. A
+ * device cookie grants no access: it selects the limit of sign-in attempts.
  */
 export function cookiesOf(kind: Kind, { headers }: Pick<Request, 'headers'>, origin: Origin): string[] {
   const start = `${nameFor(kind, origin)}=`

@@ -1,6 +1,5 @@
-// `Idempotency-Key`: a repeated POST gets the first response and changes nothing, even after a crash, because
-// the key is also the id of the committed event. A hash of the request is stored with it, so that a different
-// request with the same key is rejected.
+// `Idempotency-Key`: a repeated POST gets the first response and changes nothing, even after a crash: the key
+// is the id of the committed event. A stored hash detects a different request with the same key.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../account/callers.ts'
 import { conflict, invalidRequest } from '../../errors.ts'
@@ -44,9 +43,8 @@ export function createIdempotency(events: HttpContext['storage']['events']) {
 
   return {
     /**
-     * Calls `run` with the event's id once per key, however often the request is repeated. A failed call may
-     * be repeated. `toResponse` converts the stored result. Throws `conflict` if a different request used
-     * the key.
+     * Calls `run` with the event's id once per key; a failed call may be repeated. `toResponse` converts the
+     * stored result. Throws `conflict` if a different request used the key.
      */
     async runOnce(
       { key, requestHash }: KeyedRequest,

@@ -105,7 +105,6 @@ export function edgeRequestId(context: Trust, request: RequestSource): string | 
   return id !== undefined && /^[\w-]{1,64}$/.test(id) && isFromEdge(context, request) ? id : undefined
 }
 
-/** Whether the peer is a proxy of --trusted-proxy, or this server's edge. */
 function isTrustedForwarder(context: Trust, request: RequestSource): boolean {
   return isFromEdge(context, request) ?? context.isTrustedProxy(request.address())
 }

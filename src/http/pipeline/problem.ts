@@ -1,5 +1,4 @@
-// Problem responses (RFC 9457); their codes are in problem-codes.ts. An error whose code is not in the
-// table is internal: it is logged, and its details are not sent.
+// Problem responses (RFC 9457). An error without a code of problem-codes.ts is logged, without details.
 import { STATUS_CODES } from 'node:http'
 import { kindOf, problemCodes } from '../../api/parts/problem-codes.ts'
 import { codeOf, Failure, type FailureDetail, messageOf, RejectedNow, RetryLater } from '../../errors.ts'

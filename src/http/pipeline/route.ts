@@ -1,5 +1,4 @@
-// The definition of a route, from which validation, the handler's types and the OpenAPI document are
-// derived. Schemas are built when the module is loaded, never per request.
+// The definition of a route. Schemas are built when the module is loaded, never per request.
 import type { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/hashed-tokens.ts'
 import type { Caller } from '../../account/callers.ts'
@@ -31,17 +30,13 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   request: Pick<Request, 'address' | 'headers' | 'method' | 'path' | 'query'>
   /** The open streams. Call `check` after a credential was revoked. */
   streams: StreamGuard
-  /**
-   * From the `Idempotency-Key`. Must be passed to the call of the store or supervisor that commits the
-   * change, so that a repetition is detected.
-   */
+  /** From the `Idempotency-Key`: pass it to the call that commits the change, so a repetition is detected. */
   eventId: string | undefined
   lastEventId: number | undefined
   log: Logger
   requestId: string
 }
 
-/** A call of a route whose only parameter is the id of a record, or the name of a service or a datastore. */
 export type CallById<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>
 
 /** The `body` of a call to an upload route. It is read only by `receive`. */
@@ -101,10 +96,7 @@ interface Definition<
   bodyLimitBytes?: number
   /** For bodies that are too large for memory; the handler gets an `Upload`. */
   upload?: UploadDefinition
-  /**
-   * `stream` is an event stream, `text` a line of plain text, `bytes` a file, `socket` a WebSocket, for which
-   * browsers must pass the same checks as for a change. Without it the response is empty.
-   */
+  /** `text` is one line, `bytes` a file. A `socket` has the origin checks of a change. Absent: no content. */
   response?: ResponseBody | 'stream' | 'text' | 'bytes' | 'socket'
   /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
   events?: z.ZodType

@@ -1,5 +1,4 @@
-// Server-sent events: logs and the change feed. Each follower has a cursor. While its socket is blocked,
-// nothing is written; then it continues at the cursor.
+// Server-sent events: logs and the change feed. Nothing is written while the socket of a reader is blocked.
 import type { Batch, LogLine, Logs } from '../../../storage/log/logs.ts'
 import type { Change, ChangeFeed } from '../../../storage/store/changes.ts'
 import type { EventStream } from '../server/event-stream.ts'
@@ -48,9 +47,7 @@ export function hintEvents(line: string): Events {
 }
 
 interface ChangeOptions {
-  /**
-   * The number of the last change that the reader has. Without it, the stream starts with the next change.
-   */
+  /** The last change that the reader has. Without it, the stream starts with the next change. */
   after: number | undefined
   isShown: (change: Change) => boolean
   show: (change: Change) => object

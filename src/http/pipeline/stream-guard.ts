@@ -1,5 +1,4 @@
-// Ends event streams whose credential is no longer valid: the session ended, or the token was revoked or
-// expired. After a deletion this can take 5 s.
+// Ends event streams whose session or token is no longer valid. After a deletion this can take 5 s.
 import type { CallerId } from '../../account/callers.ts'
 import type { EventStream } from '../server/event-stream.ts'
 

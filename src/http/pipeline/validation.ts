@@ -1,5 +1,4 @@
-// Validates requests and converts schema errors to messages. Messages never contain values, because those
-// may be secrets.
+// Validates requests. Messages never contain values, because those may be secrets.
 import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'

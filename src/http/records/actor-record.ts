@@ -33,7 +33,6 @@ export function toActor(
   }
 }
 
-/** The reason why a parked or discarded actor impairs the service, or null. */
 export function parkedReason({ actors }: Storage, serviceId: string, live: string | null): string | null {
   const kinds = ['service-removal', 'cron-schedule', 'certificate']
   const found = [

@@ -1,5 +1,4 @@
-// Backups and restores in responses: the record of their charts, and their progress. Only the running effect
-// knows the progress; it is not committed.
+// Backups and restores in responses. Only the running effect knows the progress; it is not committed.
 import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'

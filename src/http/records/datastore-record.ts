@@ -1,5 +1,4 @@
-// The datastore in responses: its committed record, its connection strings, and its password from the
-// secret store.
+// The datastore in responses: its record, its connection strings, and its password from the secret store.
 import type { DatastoreContext } from '../../../machines/datastore/datastore-context.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'

@@ -1,5 +1,4 @@
-// A change in the feed, with the kinds, ids and states of the API. Derived states are read when the change is
-// sent, so they may be newer than the change, but not older.
+// A change in the feed. Derived states are read when it is sent: they may be newer than it, but not older.
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Change } from '../../../storage/store/changes.ts'

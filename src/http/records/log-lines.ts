@@ -1,5 +1,4 @@
-// Log lines in responses, with their source, and with details for requests. Control characters are escaped,
-// because paths and user agents come from clients.
+// Log lines in responses. Control characters are escaped: paths and user agents come from clients.
 import type { LogLine } from '../../../storage/log/logs.ts'
 import type { AccessRecord } from '../../api/status.ts'
 import { size } from '../../quantities.ts'

@@ -1,5 +1,4 @@
-// Metrics for Prometheus: the counters of the edge, and gauges. Gauges are computed from records and the last
-// sample at each scrape, so they cannot drift.
+// Metrics for Prometheus. Gauges are computed from records at each scrape, so they cannot drift.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { actorKinds } from '../../api/actor.ts'
 import type { Edge } from '../../api/edge.ts'

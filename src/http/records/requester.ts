@@ -35,9 +35,7 @@ export function describeRequester({ kind, name }: By): string {
   return kind === 'token' || kind === 'terminal' ? `a ${kind}` : (name ?? `the ${kind}`)
 }
 
-/**
- * Serializes a response. For a token that is limited to services, other callers are reduced to their kind.
- */
+/** For a token that is limited to services, other callers are reduced to their kind. */
 export function toJson(caller: Caller | null, response: unknown): string {
   if (!caller || caller.services === null) return JSON.stringify(response)
   return JSON.stringify(response, (key, value) =>

@@ -1,5 +1,4 @@
-// The schedule of a cron job in responses, from its service row and its actor's record. Only a waiting
-// schedule has next runs.
+// The schedule of a cron job in responses. Only a waiting schedule has next runs.
 import type { CronScheduleRecord } from '../../../machines/cron-schedule.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'

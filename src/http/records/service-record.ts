@@ -1,5 +1,4 @@
-// The service in responses: its row, and fields derived from its deploys. Reads committed records only, not
-// running actors.
+// The service in responses: its row, and fields derived from the committed records of its deploys.
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -11,7 +10,6 @@ import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { shownFields } from './stored-record.ts'
 
-/** The number of recent deploys that are searched for one that is not canceled. */
 const maxDeploysSearched = 20
 
 export function findService(storage: Storage, idOrName: string): ServiceRow {

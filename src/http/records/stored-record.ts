@@ -41,10 +41,7 @@ export async function awaitRecord<Kind extends string>(
   }
 }
 
-/**
- * A response from a stored row: the fields of the schema only, so that no other is exposed by accident.
- * `others` are the fields that the row does not have, or has in another form.
- */
+/** The fields of the schema only, so no other is exposed by accident. `others` are not in the row. */
 export function shownFields<Schema extends z.ZodObject, Row extends object>(
   schema: Schema,
   row: Row,

@@ -1,5 +1,4 @@
-// Backups of datastores, which outlive them, and restores from a backup or an uploaded file. A datastore has
-// one restore at a time, checked in the transaction that starts it.
+// Backups, which outlive their datastores, and restores: one at a time, checked when its actor is created.
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'

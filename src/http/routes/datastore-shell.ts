@@ -1,7 +1,6 @@
 // The shell of a datastore: psql or redis-cli in its container, over a WebSocket. All checks precede the
-// upgrade, because the CLI can read a problem response only before it. Memory is bounded in both directions:
-// the client is paused while too much output is buffered, and `taken` messages acknowledge input, because uWS
-// cannot pause reading a WebSocket.
+// upgrade: the CLI can read a problem response only before it. Memory is bounded: the client is paused while
+// much output is buffered, and `taken` messages acknowledge input, because uWS cannot pause reading.
 import { DatastoreParams } from '../../api/datastore.ts'
 import { ClientMessage, type ServerMessage } from '../../api/datastore-shell.ts'
 import type { Client } from '../../effects/datastore/clients.ts'
@@ -28,9 +27,7 @@ export const datastoreShellRoutes = tagged('Datastores', [
   }),
 ])
 
-/**
- * Throws `not_found`, `conflict` if the datastore is not available, and `unavailable` at the limit of shells.
- */
+/** Throws `not_found`, `conflict` if the datastore is not available, `unavailable` at the limit of shells. */
 function openDatastoreClient({ context, params, caller, log, requestId }: CallById) {
   const record = findDatastore(context.storage, params.id)
   assertAvailable(record)
@@ -60,7 +57,6 @@ interface ShellParts {
   onError(error: unknown): void
 }
 
-/** Runs until either side closes, then closes the client. */
 function openDatastoreShell(parts: ShellParts): void {
   const { socket, client } = parts
   const session = new ShellSession(parts)

@@ -38,7 +38,6 @@ import { assertNotReferenced } from '../rules/env.ts'
 import { adviseOnDatastore } from '../why/advice.ts'
 import { recordRoutes } from './record-routes.ts'
 
-/** How long a creation waits until the datastore serves or has failed. */
 const provisionTimeoutMs = 60_000
 const limitsTimeoutMs = 30_000
 const defaultBackupKeep = 7

@@ -1,5 +1,4 @@
-// The disks of services, read from Docker, because a disk can outlive the record of its service. Actors
-// change their owner.
+// The disks of services, read from Docker: a disk can outlive the record of its service.
 import { z } from 'zod'
 import type { DiskChownInput, DiskChownRecord } from '../../../machines/disk-chown.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'

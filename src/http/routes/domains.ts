@@ -1,5 +1,4 @@
-// The domains of a service. Changes take effect immediately. host-claims.ts checks in the same transaction
-// that no other service has the host.
+// The domains of a service, effective immediately. host-claims.ts checks that no other service has the host.
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'

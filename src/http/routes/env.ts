@@ -1,5 +1,4 @@
-// Env variables of a service. They take effect with the next deploy or restart. Values are returned only to
-// clients that request them, and must never appear in logs, messages or events.
+// Env variables of a service, effective at the next start. Values must never be in logs, messages or events.
 import { z } from 'zod'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { readsSecrets } from '../../account/rights.ts'

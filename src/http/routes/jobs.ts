@@ -1,5 +1,4 @@
-// Job runs, which actors execute, and the schedules of cron jobs. 202 means committed: the run continues if
-// the client disconnects.
+// Job runs and the schedules of cron jobs. 202 means committed: the run continues if the client disconnects.
 import { z } from 'zod'
 import type { JobRunInput } from '../../../machines/job-run.ts'
 import type { Storage } from '../../../storage/index.ts'
@@ -103,9 +102,7 @@ async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
   return toJobRun(context.storage, record)
 }
 
-/**
- * Null for the command of a cron job. Throws `invalid_request`, and `conflict` for an image without a shell.
- */
+/** Null for a cron job's command. Throws `invalid_request`, and `conflict` for an image without a shell. */
 function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
   if (type === 'static_site') throw conflict(`${name} is a static site: its image cannot run commands`)
   const command = body.command?.trim() ? body.command : null

@@ -1,5 +1,4 @@
-// Routes of the plain pages: setup, sign-in, account, terminal login, git connections. Each is a public
-// route and checks the session itself, so that visitors without a session are redirected to sign in.
+// Routes of the plain pages. Each is public and checks the session itself, to redirect visitors to sign in.
 import type { z } from 'zod'
 import { changeAccount, showAccount } from '../pages/account.ts'
 import { markSvg, script, style } from '../pages/assets.ts'

@@ -32,7 +32,6 @@ interface RecordRoutes<Found, Shown> {
   why?: { advise(record: Found, storage: Storage): Advice | null; summary?: string; hasLog?: boolean }
 }
 
-/** The routes to read a record: its state, its log, its history, and why it failed. */
 export function recordRoutes<Found extends ExplainedRecord, Shown>(
   path: string,
   { noun, params, scope, find, show, logQuery, why }: RecordRoutes<Found, Shown>,

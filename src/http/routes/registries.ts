@@ -1,5 +1,4 @@
-// Credentials of image registries, used from the next pull on. Responses are built field by field, so that
-// they never contain the password.
+// Credentials of image registries. Responses are built field by field: they never contain the password.
 import { z } from 'zod'
 import type { Registry as StoredRegistry } from '../../../storage/registries.ts'
 import { PutRegistry, Registry, RegistryParams } from '../../api/registry.ts'

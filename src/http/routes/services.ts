@@ -1,5 +1,4 @@
-// Services: the desired state. Handlers change the row, and the live deploy watches it. Repository URLs in
-// responses never contain credentials.
+// Services: the desired state, which the live deploy watches. Repository URLs are sent without credentials.
 import { z } from 'zod'
 import type { JobRunRecord } from '../../../machines/job-run.ts'
 import type { Storage } from '../../../storage/index.ts'

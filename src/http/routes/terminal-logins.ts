@@ -1,5 +1,4 @@
-// Terminal logins: a terminal creates a request, the administrator approves it on a page, the terminal polls.
-// For the terminal, an expired request looks the same as an unknown one.
+// Terminal logins: requested, approved on a page, polled. To the terminal, an expired one looks unknown.
 import type { TerminalLoginInput, TerminalLoginRecord } from '../../../machines/terminal-login.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hashOf, matchesHash, newSecret } from '../../account/secrets.ts'
@@ -173,9 +172,7 @@ async function settle(
   return record
 }
 
-/**
- * Throws `not_found` also for a login that has expired, has ended, or is from before a restart of the daemon.
- */
+/** Throws `not_found` also for a login that expired, ended, or is from before a restart of the daemon. */
 function find(context: HttpContext, id: string): TerminalLoginRecord {
   const record = id.startsWith('cli-') ? context.storage.actors.record<'terminal-login'>(id) : null
   if (!record || !isOpen(context, record)) throw unknownLogin()

@@ -1,5 +1,4 @@
-// Builds the input of a deploy's actor. It contains ids only: settings and env are frozen when the deploy
-// leaves the queue.
+// The input of a deploy's actor: ids only, as settings and env are frozen when the deploy leaves the queue.
 import type { By } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -23,10 +22,7 @@ export interface DeployRequest {
 
 export const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 
-/**
- * The source of the service: its image, its repository (the head of the branch, or the commit), or the last
- * uploaded archive. Null if it has none.
- */
+/** Its image, its repository (the branch's head, or the commit), or the last archive. Null without any. */
 export function sourceOf(row: ServiceRow, commit: string | null = null): DeployRequest['source'] | null {
   const { repo_url, branch, image, archive_deploy_id } = row
   if (image) return { ...noSource, kind: 'image', image }
@@ -61,10 +57,7 @@ export async function queueDeploy(
   return toDeploy(context.storage, record)
 }
 
-/**
- * Queues a restart. If a deploy is queued already, that deploy is returned instead, unless its settings are
- * frozen: it would miss later changes. Throws `conflict`.
- */
+/** Returns a queued deploy instead, unless its frozen settings miss changes. Throws `conflict`. */
 export async function queueRestart(
   { context, caller, eventId }: Pick<Call, 'caller' | 'context'> & { eventId?: string | undefined },
   row: ServiceRow,
@@ -89,10 +82,7 @@ function reusableQueuedDeploy({ storage }: HttpContext, row: ServiceRow): Deploy
   return latest?.status === 'queued' && !storage.releases.has(latest.id) ? latest : null
 }
 
-/**
- * Throws `conflict` if there is nothing to restart. While a deploy is running, the outcome is unknown, so
- * the restart is accepted.
- */
+/** Throws `conflict` if there is nothing to restart. A running deploy counts: it may succeed. */
 async function assertRestartable({ observe, storage }: HttpContext, row: ServiceRow): Promise<void> {
   if (decisiveDeploy(storage, row.id)?.status === 'running') return
   if (!row.live_deploy_id) throw conflict(`${row.name} has nothing to restart`, 'deploy it first')

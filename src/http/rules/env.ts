@@ -1,5 +1,4 @@
-// Checks the references in env values. They are resolved only when instances start, and their targets can be
-// deleted before that.
+// Checks references in env values. They are resolved when instances start, and may be broken by then.
 import type { Storage } from '../../../storage/index.ts'
 import { type ChangeEnv, type EnvChanges, type EnvVar, isWithinTotal } from '../../api/env.ts'
 import {
@@ -22,10 +21,7 @@ function exists({ noun, name, property }: Reference, has: HasProperty): boolean 
   return properties.includes(property) && has(noun, name, property)
 }
 
-/**
- * Throws `in_use` with the variables that refer to the object. Ignores references of a service to itself,
- * and services that are being deleted.
- */
+/** Throws `in_use` with the referring variables, except of the object itself and of deleted services. */
 export function assertNotReferenced(
   storage: Storage,
   { noun, name }: Pick<Reference, 'noun' | 'name'>,

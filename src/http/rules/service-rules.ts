@@ -1,5 +1,4 @@
-// Converts a request to a row, and checks rules that involve several fields. For a PATCH, the resulting row
-// is checked, not only the given fields.
+// Converts a request to a row, and checks rules of several fields on the resulting row, also for a PATCH.
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Storage } from '../../../storage/index.ts'
@@ -92,9 +91,7 @@ function withoutStaleRedirects(row: ServiceRow): ServiceRow {
   return { ...row, domain_redirects: Object.fromEntries(kept) }
 }
 
-/**
- * The kind of source changes only explicitly: the same PATCH must clear the old source and set the new one.
- */
+/** The kind of source changes only if one PATCH clears the old source and sets the new one. */
 function throwSecondSource({ name, repo_url, image }: ServiceRow): never {
   const change = repo_url ? "--repo '' --image IMAGE" : "--image '' --repo URL"
   const hint = `clear the old source in the same change: berth update ${name} ${change}`
@@ -145,9 +142,8 @@ function escapesRoot(path: string): boolean {
 type Context = Pick<HttpContext, 'config' | 'storage'>
 
 /**
- * Checks that no host of a service belongs to the server itself or to another service. Must run in the
- * transaction that commits the row, so that only one of several concurrent requests gets a host. `previous`
- * is null for a new service. Throws `conflict`.
+ * Throws `conflict` for a host of the server or another service. Must run in the transaction that commits
+ * the row, so that only one of several requests gets a host. `previous` is null for a new service.
  */
 export function assertHostsFree(context: Context, row: ServiceRow, previous: ServiceRow | null): void {
   if (!isPublicType(row.type)) return
@@ -208,9 +204,8 @@ interface ChangeOptions {
 }
 
 /**
- * Changes the settings of a service in one transaction: reads the row, checks and writes it, and stores the
- * response for repeated requests. Throws `conflict` for a host of another service, and for a service that is
- * being deleted.
+ * Reads, checks and writes the row in one transaction, and stores the response for repeated requests. Throws
+ * `conflict` for a host of another service, and for a service that is being deleted.
  */
 export function changeService(
   { context, eventId }: Call,

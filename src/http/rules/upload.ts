@@ -1,5 +1,4 @@
-// Stores an uploaded file and starts what uses it. The file is on the disk before the actor is committed, and
-// gone again when that fails.
+// Stores an uploaded file and starts what uses it. The file is removed if the actor is not committed.
 import type { Storage } from '../../../storage/index.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'

@@ -1,5 +1,4 @@
-// Request bodies. Small ones are collected in memory, large ones are streamed with backpressure. Listeners
-// are attached synchronously, because uWS drops chunks that arrive earlier.
+// Request bodies. Listeners are attached synchronously, because uWS drops chunks that arrive earlier.
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
 
@@ -15,10 +14,7 @@ export interface BodySource {
 export interface Sink {
   /** Called before the first write. A rejection ends the transfer with nothing written. */
   open(): Promise<void>
-  /**
-   * Writes the pieces in order. Their memory is reused once the promise resolves, and only then is the next
-   * call made. A rejection ends the transfer.
-   */
+  /** In order, one call at a time. The pieces' memory is reused afterwards. A rejection ends the transfer. */
   write(pieces: Uint8Array[]): Promise<void>
 }
 
@@ -87,10 +83,7 @@ class BodyQueue {
     source.onData((chunk, isLast) => this.receive(chunk, isLast))
   }
 
-  /**
-   * Yields one batch at a time, so that more can arrive during a write. Requesting the next batch releases
-   * the previous one.
-   */
+  /** Yields one batch at a time. Requesting the next batch releases the previous one. */
   async *batches(): AsyncGenerator<Buffer[]> {
     for (;;) {
       await this.waitForInput()

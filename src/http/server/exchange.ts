@@ -255,7 +255,6 @@ export function createInFlight(): InFlight {
   return { stopping: false, requests: new Set(), streams: new Set(), onIdle: null }
 }
 
-/** Called after the response was sent, or after the client disconnected. */
 function removeRequest({ requests, onIdle }: InFlight, request: object): void {
   if (requests.delete(request) && requests.size === 0) onIdle?.()
 }

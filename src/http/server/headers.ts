@@ -12,12 +12,10 @@ function pagePolicy(formTarget: string): string {
   return ["default-src 'none'", ...sources, ...limits].join('; ')
 }
 
-/** The header of a page whose form is posted to another origin. */
 export function pagePolicyFor(formOrigin: string): HeaderList[number] {
   return [policyName, pagePolicy(formOrigin)]
 }
 
-/** Builds the header lists. The constant parts are built once. */
 export function createHeaders(version: string) {
   const common = [
     ['X-Content-Type-Options', 'nosniff'],

@@ -16,7 +16,6 @@ export interface Request {
   readonly params: readonly string[]
   /** Headers by lower-case name; the values of a repeated header are joined with a comma. */
   readonly headers: ReadonlyMap<string, string>
-  /** Whether the request asks for an upgrade to a WebSocket. */
   readonly isUpgrade: boolean
   /** The address of the peer, IPv4-mapped ones as IPv4; empty after it has disconnected. */
   address(): string

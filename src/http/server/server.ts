@@ -23,7 +23,6 @@ interface ServerOptions<Target> {
   port: number
   /** Patterns such as `/api/v1/services/{id}`, with what to hand to `listener` when one matches. */
   targets: ReadonlyMap<string, Target>
-  /** The patterns that accept WebSocket upgrades. */
   socketPaths?: ReadonlySet<string>
   /** Called for every request, with null when no pattern matches. Must not throw. */
   listener(target: Target | null, request: Request, response: Response): void

@@ -12,7 +12,6 @@ export interface Advice {
   commands: string[]
 }
 
-/** `hint` must contain the commands. */
 function advise(hint: string, ...commands: string[]): Advice {
   return { hint, commands }
 }
@@ -274,9 +273,7 @@ function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advi
   }
 }
 
-/**
- * A Dockerfile that only builds pages exits early. The type of a service is fixed, so a new one is needed.
- */
+/** A Dockerfile that only builds pages exits early. A service's type is fixed, so a new one is needed. */
 function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): Advice | null {
   if (type !== 'web_service') return null
   const site = `${name}-site`

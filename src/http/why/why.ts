@@ -1,5 +1,4 @@
-// Explains an outcome, in the same format for every record that can fail: the failed step with its last log
-// lines, and the phases, from a log and a history.
+// Explains an outcome: the failed step with its last log lines, and the phases, from log and history.
 import type { HistoryEntry } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { LogLine } from '../../../storage/log/logs.ts'
@@ -53,10 +52,7 @@ export async function explain(
   }
 }
 
-/**
- * The last lines of the failed build step; otherwise the last uninterrupted output of a program; otherwise
- * the last lines of the log.
- */
+/** The last lines of the failed build step, else of the last program that wrote, else of the log. */
 export function excerptOf(log: readonly LogLine[]): Excerpted {
   const steps = new Map<number, Step>()
   const all = createExcerpt(excerptLines)
