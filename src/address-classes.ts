@@ -43,9 +43,7 @@ function innerAddress(address: string): string | null {
     .join('.')
 }
 
-/**
- * The IPv4 address inside an address of the well-known NAT64 prefix, by which hosts without IPv4 reach IPv4.
- */
+/** Decodes the well-known NAT64 prefix, by which hosts without IPv4 reach IPv4. */
 export function withoutNat64(address: string): string {
   return /^64:ff9b::/i.test(address) ? (innerAddress(address) ?? address) : address
 }
@@ -109,7 +107,6 @@ export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
-/** Whether the address is publicly routable. */
 export function isPublicAddress(address: string): boolean {
   return !unreachable.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

@@ -1,5 +1,4 @@
-// Finds the line of an output that names the error: Node.js, Go and others write it before a long trace.
-// It is a guess, so readers get it together with the last lines.
+// Guesses which line of an output names the error: Node.js, Go and others write it before a long trace.
 import { withoutControlSequences } from './control-sequences.ts'
 
 const errorPatterns = [
@@ -29,7 +28,6 @@ export interface Excerpt {
   add(line: string): void
   /** The first line that names an error, unless it is among the last ones; else null. */
   earlierError(): string | null
-  /** The last lines. */
   lines(): string[]
 }
 

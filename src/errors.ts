@@ -33,7 +33,6 @@ export class RejectedNow extends Failure {
 /** For example `{ port: 3000 }`. */
 export type FailureFacts = Readonly<Record<string, string | number>>
 
-/** A refusal that is lifted after some time. */
 export class RetryLater extends Failure {
   constructor(
     code: string,

@@ -15,7 +15,6 @@ export interface Logger {
   warn: LogMethod
   error: LogMethod
   fatal: LogMethod
-  /** A logger that adds `fields` to each of its lines. */
   child(fields: object): Logger
 }
 

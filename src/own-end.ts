@@ -11,7 +11,6 @@ export interface OwnEnd {
 
 export type OwnEndReason = keyof typeof endings
 
-/** What happened, for messages. */
 export const endings = {
   event_loop_blocked: 'the event loop was blocked',
   heap_exhausted: 'the JavaScript heap was exhausted',

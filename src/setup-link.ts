@@ -3,12 +3,9 @@
 import { hostname, userInfo } from 'node:os'
 
 export interface Invitation {
-  /** The address of the API. */
   url: string
   code: string
-  /**
-   * The environment of the daemon, which shows whether the user is connected by ssh, and to which address.
-   */
+  /** Shows whether the user is connected by ssh, and to which address. */
   env: NodeJS.ProcessEnv
 }
 

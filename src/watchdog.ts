@@ -29,10 +29,7 @@ const thread = `
   }, beatMs)
 `
 
-/**
- * Sends SIGKILL when the event loop has not run for that many seconds, after it wrote that to the file; the
- * next start continues from disk.
- */
+/** Sends SIGKILL when the event loop has not run for that many seconds, after it wrote that to the file. */
 export function startWatchdog({ limitSeconds, endFile }: { limitSeconds: number; endFile: string }): void {
   const beats = new Int32Array(new SharedArrayBuffer(4))
   setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref()

@@ -27,7 +27,6 @@ export interface SignedIn {
 
 /** The origin of a sign-in, which determines its rate limit. */
 export interface SignInSource {
-  /** The device cookies of the request. */
   devices: readonly string[]
   /** Whether the request comes from the host itself, without a proxy. */
   isLocal: boolean
@@ -127,9 +126,8 @@ export class Administrator {
   }
 
   /**
-   * Ends all other sessions, and revokes all tokens on request. Resolves with a new device cookie,
-   * because those for the former password are invalid. Throws `too_many_attempts`,
-   * `invalid_credentials`, `unauthorized`.
+   * Ends other sessions, and on request revokes all tokens. Resolves with a new device cookie, because old
+   * ones are invalid now. Throws `too_many_attempts`, `invalid_credentials`, `unauthorized`.
    */
   async changePassword(sessionId: string, { current, next, revokeTokens }: PasswordChange): Promise<string> {
     const { account, sessions, tokens } = this.#storage

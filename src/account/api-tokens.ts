@@ -8,11 +8,9 @@ interface NewToken {
   name: string
   at: string
   grant: Grant
-  /** Whether it is the token of a terminal. */
   terminal?: true
 }
 
-/** The rights that the administrator grants a token, when creating it or when approving a terminal. */
 export interface Grant {
   role: TokenRole
   /** Ids of services; null for all services. */

@@ -14,7 +14,6 @@ export interface Caller {
   services: readonly string[] | null
 }
 
-/** The identity of the caller, without its rights. */
 export type CallerId = Pick<Caller, 'id' | 'kind'>
 
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000
@@ -58,7 +57,6 @@ export function createCallers(
     return { kind: 'session', id: session.id, role: 'admin', services: null }
   }
 
-  /** Whether an earlier caller is still authorized. */
   function isValid({ kind, id }: CallerId): boolean {
     if (id === serverCaller.id) return true
     if (kind === 'session') {

@@ -12,7 +12,6 @@ export function hasRole({ role }: Pick<Caller, 'role'>, needed: TokenRole): bool
   return tokenRoles.indexOf(role) >= tokenRoles.indexOf(needed)
 }
 
-/** Whether the caller may access the service and everything that belongs to it. */
 export function reachesService(caller: Rights | null, serviceId: string | null | undefined): boolean {
   if (!caller) return false
   return caller.services === null || (typeof serviceId === 'string' && caller.services.includes(serviceId))

@@ -1,5 +1,4 @@
-// The certificate of a host: its progress, and what prevents further progress. This is exactly the record of
-// its chart, see machines/certificate.ts.
+// The certificate of a host: exactly the record of its chart, see machines/certificate.ts.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import { createdAt, id, identifier, nextAttemptAt, recorded, text, time } from './parts/fields.ts'

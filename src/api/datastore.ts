@@ -1,5 +1,4 @@
-// A managed datastore in responses, and the settings that a client may change. Responses contain the password
-// because clients need it; logs, errors and events must not.
+// A managed datastore. Responses contain the password because clients need it; logs and events must not.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {

@@ -1,5 +1,4 @@
-// The hosts of a service, each with the state of its HTTPS. Domains are normalized and validated
-// in src/domain/domains.ts.
+// The hosts of a service, each with the state of its HTTPS. src/domain/domains.ts validates domains.
 import { z } from 'zod'
 import { identifier, serviceId, text, time } from './parts/fields.ts'
 

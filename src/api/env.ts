@@ -1,5 +1,4 @@
-// Env variables in requests and responses. Values are byte-exact and secret: no message of this file may
-// contain one.
+// Env variables. Values are byte-exact and secret: no message of this file may contain one.
 import { z } from 'zod'
 import { envKeyPattern, envKeyRule } from '../domain/env-file.ts'
 import { flag, optional, text } from './parts/fields.ts'

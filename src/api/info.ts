@@ -87,7 +87,6 @@ export const Info = z
   })
 export type Info = z.output<typeof Info>
 
-/** The OpenAPI document itself: any object. */
 export const Document = z
   .looseObject({ openapi: z.string().describe('The version of the OpenAPI specification.') })
   .meta({ id: 'Document', description: 'This document.' })

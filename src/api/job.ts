@@ -1,5 +1,4 @@
-// The job run in requests and responses. It must match the record that
-// machines/job-run.ts produces.
+// The job run in requests and responses. It must match the record that machines/job-run.ts produces.
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {

@@ -56,7 +56,6 @@ export const serviceStates = [
   'deleting',
 ] as const
 
-/** Describes settings as the OpenAPI document does. */
 function explained<Fields extends Partial<Record<SettingName, z.ZodType>>>(fields: Fields): Fields {
   const entries = Object.entries(fields).map(([name, field]) => {
     return [name, field.describe(serviceSettings[name as SettingName].meaning)]

@@ -1,5 +1,4 @@
-// Reads an unpacked stream in portions of requested sizes. It holds at most one chunk of the source and the
-// requested portion.
+// Reads an unpacked stream in portions. It holds at most one chunk of the source and one portion.
 import { Failure } from '../errors.ts'
 
 export class ByteReader {

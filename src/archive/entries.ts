@@ -20,10 +20,7 @@ export interface Entry {
 }
 
 const headerBlock = 'a header'
-/**
- * An extended header is read as a whole: 512 KiB hold the event loop for 35 ms. The largest known has one
- * extended attribute of 64 KiB, the limit of Linux, in base64.
- */
+/** Read as a whole: 512 KiB hold the event loop for 35 ms. The largest known has 64 KiB in base64. */
 export const extensionLimitBytes = 512 * 1024
 const gnuName = 'L'
 const gnuLinkName = 'K'
@@ -99,7 +96,6 @@ function paddingOf(sizeBytes: number): number {
 const blockBytes = 512
 
 interface TarHeader {
-  /** A single character, as in the header. */
   type: string
   name: Buffer
   linkName: Buffer
@@ -126,7 +122,6 @@ function parseHeader(block: Buffer): TarHeader {
   }
 }
 
-/** The block that ends an archive. */
 function isZeroBlock(block: Buffer): boolean {
   return block.every((byte) => byte === 0)
 }

@@ -1,5 +1,4 @@
-// Unpacks an uploaded .tar.gz, entry by entry. Each entry is checked before any of it is written, because
-// archives are untrusted. The error names the refused entry.
+// Unpacks an uploaded .tar.gz. Each entry is checked before it is written, because archives are untrusted.
 import { createReadStream } from 'node:fs'
 import { mkdir, opendir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -41,7 +40,6 @@ const chunkBytes = 256 * 1024
 
 export interface Unpacked {
   entries: number
-  /** The total size of the files. */
   bytes: number
   /** The single top folder whose content was used, escaped for a log line. */
   leftOut: string | null
@@ -79,7 +77,6 @@ async function* inflate(file: string, signal: AbortSignal): AsyncGenerator<Buffe
 }
 
 class Unpacking {
-  /** The entry being unpacked. */
   current: string | null = null
   #entries = 0
   #bytes = 0

@@ -1,7 +1,6 @@
 /**
- * Runs the work with a signal that ends with the outer one, or earlier. `watch` gets the function that ends
- * the signal, and returns the function that stops watching. No listener stays on the outer signal, which may
- * live for years.
+ * Runs the work with a signal that ends with the outer one, or earlier: `watch` gets the function that ends
+ * it, and returns the one that stops watching. No listener stays on the outer signal, which may live long.
  */
 export async function withLinkedSignal<T>(
   outer: AbortSignal | undefined,

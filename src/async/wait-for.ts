@@ -1,7 +1,4 @@
-/**
- * Resolves with the first result of `look` that is not null. It is called now and after each notification.
- * `subscribe` returns the function that unsubscribes.
- */
+/** Resolves with the first non-null result of `look`, called now and after each notification. */
 export async function waitFor<T>(
   subscribe: (listener: () => void) => () => void,
   look: () => T | null,

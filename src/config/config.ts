@@ -54,7 +54,6 @@ export function parseListen(listen: string): { name: string; port: number } {
 /** The column of the help texts; a longer option name shifts its own. */
 const helpColumn = 24
 
-/** The help text: every option with its variable and default. */
 export function helpText(): string {
   const lines = Object.entries(options).map(([name, { help, fallback }]) => {
     const defaultText = fallback === '' ? '' : ` (${fallback})`

@@ -1,5 +1,4 @@
-// Parsers for the values of `berthd` options. They throw a message without the option's name, which the
-// caller prepends.
+// Parsers for option values. Their messages lack the option's name, which the caller prepends.
 import { isIP, isIPv4 } from 'node:net'
 
 export interface Option<T> {
@@ -85,7 +84,6 @@ export const portRange = (value: string) => {
   return range
 }
 
-/** The parsed value of `--acme-dns`. */
 type DnsSettings = { kind: 'hook'; path: string } | { kind: 'cloudflare' }
 
 /** Accepts an empty text for no value. */

@@ -219,10 +219,7 @@ interface RemovedOption {
   instead: string
 }
 
-/**
- * Options, and values of options, that earlier versions had. A start ignores them with a warning, because a
- * server must not stay down after an update.
- */
+/** A start ignores them with a warning, because a server must not stay down after an update. */
 export const removedOptions: RemovedOption[] = [
   {
     name: 'take-over-prefix',

@@ -6,7 +6,6 @@ import type { DnsProvider } from './provider.ts'
 const standardUrl = 'https://api.cloudflare.com/client/v4'
 const requestMs = 30_000
 const ttlSeconds = 120
-/** The error code for an existing record. */
 const identicalRecord = 81_058
 
 interface Answer<Result> {

@@ -1,5 +1,4 @@
-// Checks whether a TXT record has reached every authoritative name server of its zone, because a CA may
-// query any of them.
+// Checks whether a TXT record has reached every name server of its zone: a CA may query any of them.
 import { Resolver } from 'node:dns/promises'
 import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'

@@ -29,7 +29,6 @@ export function backupPath(directory: string, place: BackupFileRef): string {
   return join(directory, place.datastoreName, backupFileName(place))
 }
 
-/** The number of bytes needed for the detection. */
 export const headBytes = 512
 
 export type DumpFormat = 'archive' | 'gzip' | 'sql'
@@ -60,10 +59,7 @@ const problems: [RegExp, DumpProblem['code'], string][] = [
   [/^toc\.dat\0/, 'tar_archive', 'is a tar archive (pg_dump -Ft)'],
 ]
 
-/**
- * The format of a file for a Postgres restore. It catches mistakes early: the statements of an SQL file are
- * checked separately. `head` has the first 512 bytes, or the whole file if it is shorter.
- */
+/** Catches mistakes early. `head` has the first 512 bytes, or the whole file if it is shorter. */
 export function formatOf(head: Buffer): DumpFormat | DumpProblem {
   const text = head.subarray(0, headBytes).toString('latin1')
   if (text.startsWith('PGDMP')) return 'archive'

@@ -1,5 +1,4 @@
-// Connection strings of datastores, and their ports inside the container.
-// Connection strings contain the password. They are returned only to users and services that request them.
+// Connection strings of datastores. They contain the password, so only those who request them may get them.
 
 export type DatastoreKind = 'postgres' | 'redis'
 

@@ -1,5 +1,4 @@
-// The Dockerfiles of a source, wherever they are. The files are untrusted: links are not followed, and the
-// search is bounded.
+// Finds the Dockerfiles of an untrusted source: links are not followed, and the search is bounded.
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -1,10 +1,8 @@
-// Hosts of services: the normal form of domains, the hosts of a service, and its URL. Pure.
-// Domains are stored and compared only in their normal form.
+// Hosts of services. Domains are stored and compared only in their normal form. Pure.
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { Failure } from '../errors.ts'
 
-/** The fields of a service from which its hosts derive. */
 interface HostedService {
   name: string
   type: string
@@ -24,12 +22,10 @@ export interface EdgeSettings {
 export interface Publication {
   baseDomain: string
   edge: EdgeSettings
-  /** Whether the host has a valid certificate. */
   hasCertificate(host: string): boolean
 }
 
 export const customDomainLimit = 50
-/** The id of the only edge actor. */
 export const edgeId = 'edge'
 const longestDomain = 253
 /** Limit of the input, before it is normalized. */
@@ -93,7 +89,6 @@ function refused(message: string, hint = 'such as shop.example.com'): Failure {
   return new Failure('invalid_request', message, hint)
 }
 
-/** The host that every public service has. */
 export function defaultHost(name: string, baseDomain: string): string {
   return `${name}.${baseDomain}`
 }
@@ -122,7 +117,6 @@ export function wildcardOf(host: string): string {
   return `*.${host.slice(host.indexOf('.') + 1)}`
 }
 
-/** The URL of a host in a browser. */
 export function originOf(host: string, { edge, hasCertificate }: Publication): string {
   if (hasCertificate(host)) return `https://${host}${edge.httpsPort === 443 ? '' : `:${edge.httpsPort}`}`
   return `http://${host}${edge.httpPort === 80 ? '' : `:${edge.httpPort}`}`

@@ -1,5 +1,4 @@
-// Env files by the rules of Docker Compose for comments, quotes, escapes, `export`, multi-line values and
-// line ends, but without interpolation: a `$` is always literal.
+// Env files by the rules of Docker Compose, but without interpolation: a `$` is always literal.
 
 const bytesPerMib = 1024 * 1024
 

@@ -1,5 +1,4 @@
-// References in env values: `${{service.NAME.PROP}}` and `${{datastore.NAME.PROP}}`. `$${{` is a literal.
-// The API's validation and the resolution for instances share this grammar.
+// References in env values: `${{service.NAME.PROP}}`, `${{datastore.NAME.PROP}}`. `$${{` is a literal.
 
 export interface Reference {
   noun: 'service' | 'datastore'
@@ -18,10 +17,7 @@ export type DatastoreProperty = (typeof datastoreProperties)[number]
 
 export type ServiceProperty = (typeof serviceProperties)[number]
 
-/**
- * Matches closed and unclosed references. Both can be escaped. A `$` inside ends the attempt: otherwise each
- * of many unclosed ones would be read to the end of the value.
- */
+/** Closed and unclosed references, also escaped ones. A `$` inside ends the attempt, for linear time. */
 const pattern = /\$?\$\{\{(?:([^}$]*)\}\})?/g
 const parts = /^\s*(service|datastore)\.([a-z0-9-]+)\.([A-Za-z]+)\s*$/
 

@@ -1,5 +1,4 @@
-// The settings of a service: default, service types, when a change takes effect, meaning and CLI flag. The
-// schemas of the values are in src/api/service.ts.
+// The settings of a service. The schemas of the values are in src/api/service.ts.
 import { posix } from 'node:path'
 import type { ServiceRow, ServiceSettings, ServiceType } from '../../storage/services.ts'
 import { normalizeDomain } from './domains.ts'

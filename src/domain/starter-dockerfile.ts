@@ -1,5 +1,4 @@
-// Suggests a Dockerfile for a project without one. Used by the daemon and by the command line.
-// The files are untrusted: links are not followed, and reads are bounded.
+// Suggests a Dockerfile. The files are untrusted: links are not followed, and reads are bounded.
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -128,7 +127,6 @@ async function toDockerfile({ lines, command }: Kind, project: Project): Promise
   return [...(await lines(project)), `CMD ${project.web ?? (await command(project))}`]
 }
 
-/** Null for a project of an unknown kind. */
 async function detectKind(project: Project): Promise<Kind | null> {
   const { files } = project
   const kind = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? null

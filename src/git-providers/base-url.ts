@@ -3,7 +3,6 @@ import { type Failure, invalidField } from '../errors.ts'
 
 export type ProviderName = 'github' | 'gitlab' | 'gitea'
 
-/** How the providers are called in messages. */
 export const providerTitles: Record<ProviderName, string> = {
   github: 'GitHub',
   gitlab: 'GitLab',

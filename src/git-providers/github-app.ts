@@ -1,5 +1,4 @@
-// A GitHub App of this server: its registration from a manifest, its installations, and the short-lived
-// tokens that its private key obtains.
+// A GitHub App of this server: registration, installations, and the tokens from its private key.
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
@@ -25,12 +24,10 @@ const Conversion = z
     privateKey: app.pem,
     webhookSecret: app.webhook_secret ?? null,
     slug: app.slug,
-    /** The page of the app. */
     url: app.html_url,
     owner: app.owner.login,
   }))
 export type RegisteredApp = z.output<typeof Conversion>
-/** The credentials of a registered app. */
 export type GithubApp = Omit<RegisteredApp, 'slug' | 'url' | 'owner'>
 
 const InstallationResponse = z

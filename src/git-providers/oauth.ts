@@ -1,5 +1,4 @@
-// OAuth 2 with GitLab and Gitea: the page on which a user authorizes an application, and the exchange and
-// the renewal of tokens (RFC 6749). A code and, on most servers, a refresh token work only once.
+// OAuth 2 with GitLab and Gitea (RFC 6749). A code, and mostly a refresh token, works only once.
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { ProviderName } from './base-url.ts'

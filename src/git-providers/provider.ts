@@ -1,6 +1,5 @@
-// What every provider offers: the account of a token and its repositories. A provider declares its addresses
-// and the form of its responses; reading pages and checking responses is the same for all. The functions are
-// stateless; what they need comes with each call.
+// What every provider offers. A provider declares its addresses and the form of its responses; reading pages
+// and checking responses is the same for all.
 import pLimit from 'p-limit'
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
@@ -15,7 +14,6 @@ export interface Instance {
   hostRules: HostRules
 }
 
-/** The account that a token belongs to. */
 interface Account {
   login: string
   name: string | null

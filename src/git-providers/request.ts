@@ -1,5 +1,4 @@
-// HTTP requests to git providers: bounded in time and size, only to allowed addresses, and never redirected
-// to another origin. A response may come from any self-hosted instance, so it is untrusted.
+// HTTP requests to git providers, bounded in time and size. A self-hosted instance is untrusted.
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -49,10 +48,7 @@ const maxRedirects = 3
 const maxReasonLength = 300
 const maxLimitSeconds = 24 * 60 * 60
 
-/**
- * Resolves with a 2xx response. Throws `ProviderRejection`, `git_provider_unavailable` for every other
- * failure, and `invalid_request` for an address that is not allowed.
- */
+/** Throws `ProviderRejection`, `invalid_request` for a forbidden address, else `git_provider_unavailable`. */
 export async function requestProvider(
   title: string,
   hostRules: HostRules,

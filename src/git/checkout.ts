@@ -1,5 +1,4 @@
-// Checks out a branch or commit as a plain folder; links stay links. `.git` is removed: an image must not
-// contain the history by accident, and containers get the commit in their env.
+// Checks out a branch or commit as a plain folder, without `.git`: an image must not contain the history.
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'

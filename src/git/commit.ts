@@ -1,5 +1,4 @@
-// Finds the requested commit and fetches as little else as the remote allows. The cheapest request comes
-// first; only an abbreviated id that is not a branch head needs the history.
+// Finds the requested commit with the cheapest request. Only an abbreviated id may need the history.
 import { Failure } from '../errors.ts'
 import type { History } from './history.ts'
 import { GitError } from './process.ts'

@@ -1,6 +1,5 @@
-// Passes credentials to git through its environment only: git runs the helper below when the repository's
-// host requires authentication. `http.extraHeader` would be unsafe, because git also sends it to the host of
-// a redirect.
+// Passes credentials to git through its environment only, for the helper below. `http.extraHeader` would be
+// unsafe, because git also sends it to the host of a redirect.
 import { Failure } from '../errors.ts'
 
 export interface Credentials {
@@ -8,7 +7,6 @@ export interface Credentials {
   password: string
 }
 
-/** Replaces secrets in a text. */
 export type Mask = (text: string) => string
 
 /** git runs the helper itself. Its other operations, "store" and "erase", do nothing. */

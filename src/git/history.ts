@@ -11,10 +11,7 @@ export interface History {
   find(commit: string): Promise<string | null | 'ambiguous'>
   /** The start of the message in UTF-8, up to the line that reaches this many characters. */
   message(sha: string, length: number): Promise<string>
-  /**
-   * The settings in a file with the syntax of a git configuration; empty if the file does not exist. Throws
-   * `source_invalid` if it is too large, and GitError if git cannot read it.
-   */
+  /** Of a git configuration; empty without the file. Throws `source_invalid` if too large, and GitError. */
   settingsOf(sha: string, file: string): Promise<[key: string, value: string][]>
   /** The commits that a tree holds in place of folders (submodules), by their paths. */
   linkedCommits(sha: string, paths: string[]): Promise<Map<string, string>>

@@ -28,10 +28,7 @@ const readByGit = ['HEAD', 'config', 'commondir', 'packed-refs', 'shallow', 'ref
 /** The size limit of a file that names directories. */
 const linksBytes = 64 * 1024
 
-/**
- * Must be called right before git runs. Throws `repository_private` with the directory or file that others
- * may not read, or `git_remote_unreachable` if nothing exists there.
- */
+/** Call right before git runs. Throws `repository_private` with the path, or `git_remote_unreachable`. */
 export async function openLocal(path: string, localRepositories: string[]): Promise<LocalAccess> {
   const named = await findNamed(path, localRepositories)
   if (named !== null) return accessTo(named.path, named.owner)

@@ -1,5 +1,4 @@
-// One run of git in its own process group. git starts helpers (remote-http, ssh, index-pack) that outlive it,
-// so the whole group is killed.
+// One run of git in its own process group: its helpers outlive it, so the whole group is killed.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -36,10 +35,7 @@ export class GitError extends Error {
   }
 }
 
-/**
- * Above it, git is ended with a GitError. The largest output is the list of refs. That of NixOS/nixpkgs, with
- * one for each of some 450,000 pull requests, has about 30 MB.
- */
+/** Above it, git is ended with a GitError. The largest known output, the refs of NixOS/nixpkgs, has 30 MB. */
 const maxOutputMib = 64
 const bytesPerMib = 1024 * 1024
 
@@ -201,16 +197,12 @@ function clean(text: string): string {
   return text.replace(/\p{Cc}/gu, ' ').trimEnd()
 }
 
-// Ends git processes that a killed daemon left behind. They are identified by a marker in their environment,
-// which git's helpers inherit; a process id alone may have been reused.
+// Ends git processes of a killed daemon, by a marker in their environment: a process id may be reused.
 
 const maxRounds = 200
 const roundMs = 10
 
-/**
- * Kills every process with this marker and resolves with their number when none is left. It searches
- * repeatedly, because a process may start another one in between.
- */
+/** Resolves with their number when none is left. Repeats its search: a process may start another one. */
 export async function reapGit(marker: string): Promise<number> {
   const killed = new Set<number>()
   for (let round = 0; round < maxRounds; round++) {

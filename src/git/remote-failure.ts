@@ -1,6 +1,5 @@
-// Converts a failed git command to a failure of the product. git's reason is included, its obscure messages
-// ("could not read Username") are translated, and if the repository may be private the message gives the
-// next step.
+// Converts a failed git command to a failure of the product: with git's reason, obscure messages translated,
+// and the next step if the repository may be private.
 import { Failure } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
 import { GitError } from './process.ts'
@@ -27,10 +26,7 @@ const refusal = ['Permission denied', 'access denied', 'not appear to be a git r
 const isUnavailable = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
 
-/**
- * Converts a GitError of a remote to a Failure; other errors pass unchanged. `deniedOwner` is the owner of a
- * submodule for which the credentials of its parent are not used.
- */
+/** Other errors pass unchanged. `deniedOwner` owns a submodule that may not use its parent's credentials. */
 export function toFailure(
   error: unknown,
   repository: RepositoryUrl,

@@ -11,7 +11,6 @@ export interface HostRules {
   denyPrivateHosts: boolean
   /** Names of git servers on this machine. Only these names may lead to a loopback address. */
   localHosts: readonly string[]
-  /** All addresses of a name. */
   resolve?: (name: string) => Promise<string[]>
 }
 
@@ -26,9 +25,8 @@ const resolveName = async (name: string): Promise<string[]> => {
 }
 
 /**
- * The value of git's `http.curloptResolve`; null when nothing needs to be pinned. An ssh host is checked but
- * not pinned: the ssh configuration may map the name to another host.
- * Throws `source_invalid`, `git_remote_unreachable`.
+ * The value of git's `http.curloptResolve`; null if none is needed. An ssh host is only checked: the ssh
+ * configuration may map its name to another host. Throws `source_invalid`, `git_remote_unreachable`.
  */
 export async function pinHost({ url, kind, host }: RepositoryUrl, rules: HostRules): Promise<string | null> {
   if (host === null) return null

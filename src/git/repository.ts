@@ -130,10 +130,7 @@ function refuseOddCharacters(text: string): void {
     )
 }
 
-/**
- * Servers and git resolve these parts differently. With them, the owner that Berth reads from a path may not
- * be the one whose repository git fetches.
- */
+/** Servers and git resolve these differently, so the owner in the path may not be the one git fetches. */
 function refuseHiddenParts(path: string): void {
   if (/%(?:2e|2f|5c)/i.test(path)) throw invalid('has an encoded dot, slash or backslash in its path')
   const parts = path.replace(/^\//, '').replace(/\/+$/, '').split('/')

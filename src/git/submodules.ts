@@ -1,5 +1,4 @@
-// The submodules of a commit. `.gitmodules` is untrusted: an address must pass the rules for a service's
-// own repository.
+// The submodules of a commit. `.gitmodules` is untrusted: its addresses obey the rules for repositories.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, messageOf } from '../errors.ts'

@@ -1,6 +1,5 @@
-// The account, its sessions and its API tokens. An invalid e-mail or password uses up no attempt, but a wrong
-// setup code is reported first. The setup schema therefore accepts any text, and the handler checks e-mail
-// and password once the code is right.
+// The account, its sessions and its API tokens. A wrong setup code is reported first, so the setup schema
+// accepts any text, and the handler checks e-mail and password once the code is right.
 import { z } from 'zod'
 import { isPassword, passwordRule } from '../../account/password-rule.ts'
 import { tokenRoles } from '../../account/rights.ts'
@@ -98,7 +97,6 @@ export const Session = z
   .meta({ id: 'Session', description: 'A signed-in browser.' })
 export type Session = z.output<typeof Session>
 
-/** The name of a token, and of a terminal login, which passes it to its token. */
 export const tokenName = z
   .string()
   .trim()
@@ -108,7 +106,6 @@ export const tokenName = z
 
 export const TokenParams = z.object({ id: identifier.describe('Id of the API token.') })
 
-/** The rights that the administrator chooses for a token, when creating it or when approving a terminal. */
 export const grantFields = {
   role: withDefault(z.enum(tokenRoles), 'admin').describe(
     '`read`: reads everything except secret values. `deploy`: also deploys, restarts, scales, rolls ' +

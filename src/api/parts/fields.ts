@@ -1,5 +1,4 @@
-// Small schemas that others are composed of. In a request, null counts as not given, and an empty
-// text clears.
+// Small schemas that others are composed of. In a request, null means not given, and an empty text clears.
 import { z } from 'zod'
 
 export const fixed = 'cannot be changed'

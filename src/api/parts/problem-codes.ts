@@ -1,5 +1,4 @@
-// Every problem code with its status and its meaning; the OpenAPI document lists both. Programs branch on
-// the code, so the meaning of a code never changes.
+// Every problem code. Programs branch on the code, so its meaning never changes.
 import { z } from 'zod'
 
 interface Kind {
