@@ -58,7 +58,6 @@ export class Addresses {
     })
   }
 
-  /** Frees the addresses of a deploy's instances, from `fromIndex` on. */
   release(deployId: string, fromIndex = 0): Promise<void> {
     return this.#store.commit(() => {
       const range = { start: [deployId, fromIndex], end: [deployId, Number.MAX_SAFE_INTEGER] }

@@ -17,10 +17,7 @@ export interface ArchiveDraft {
 
 const draftSuffix = '.part'
 
-/**
- * Opens or creates the directory. Removes drafts left by a crash, and archives of deploys that
- * were never committed.
- */
+/** Opens or creates the directory. Removes drafts, and archives of deploys that were never committed. */
 export function openArchives(
   directory: string,
   isCommitted: (deployId: string) => boolean,

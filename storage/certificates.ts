@@ -22,7 +22,6 @@ export interface CertificateAccount {
   email: string
 }
 
-/** A certificate that was ordered and not fetched yet. */
 export interface StoredOrder extends CertificateAccount {
   url: string
   keyPem: string
@@ -77,7 +76,6 @@ export function openCertificates(directory: string) {
   }
 }
 
-/** The certificates themselves, read once. */
 function openPems(directory: string) {
   let known: Map<string, CachedCertificate> | null = null
   const pathOf = (host: string) => join(directory, `${nameOf(host)}.pem`)
@@ -166,9 +164,7 @@ function readAll(directory: string): Map<string, CachedCertificate> {
   return new Map(valid.map((certificate) => [certificate.stored.host, certificate]))
 }
 
-/**
- * A null host is replaced by the first name in the certificate. Returns null for an unreadable certificate.
- */
+/** A null host is replaced by the first name in the certificate. Null for an unreadable certificate. */
 function describe(host: string | null, path: string, pem: string): StoredCertificate | null {
   try {
     const leaf = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE-----')))

@@ -121,10 +121,7 @@ export class Datastores {
     return this.#rows.get(id)?.port ?? null
   }
 
-  /**
-   * Replaces the datastore's port by the first candidate that no other datastore has. Resolves with null when
-   * every candidate is in use. Throws `not_found`.
-   */
+  /** Takes the first candidate that no other datastore has; null if all are in use. Throws `not_found`. */
   movePort(id: string, candidates: readonly number[]): Promise<number | null> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)
@@ -151,10 +148,7 @@ export class Datastores {
     this.#rows.put(id, { ...row, trashed: true })
   }
 
-  /**
-   * Takes a datastore out of the trash under the given name, with its former port if that is free.
-   * Idempotent. Throws `name_taken` and `not_found`.
-   */
+  /** Restores its former port if that is free. Idempotent. Throws `name_taken` and `not_found`. */
   restoreFromTrash(id: string, name: string): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#rows.get(id)

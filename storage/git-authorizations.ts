@@ -14,7 +14,6 @@ export interface GitGrant {
   redirectUri: string
 }
 
-/** A grant on its way to the provider. */
 export interface StoredGrant {
   /** Null until the browser is back. */
   grant: GitGrant | null
@@ -26,7 +25,6 @@ export interface StoredGrant {
   outcome: unknown
 }
 
-/** An authorization that the browser takes to the provider and back. */
 export interface GitState {
   connectionId: string
   redirectUri: string
@@ -71,14 +69,12 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
     grant: (connectionId: string) => grants.get(connectionId),
     putGrant: (connectionId: string, value: StoredGrant) =>
       store.commit(() => grants.put(connectionId, value)),
-    /** Only inside a commit. */
     putGrantWithin: grants.put,
     /** Only inside a commit. Ends all authorizations of a connection. */
     removeWithin(connectionId: string): void {
       grants.remove(connectionId)
       removeStates((state) => state.connectionId === connectionId)
     },
-    /** Deletes the states that expired before `nowMs`. */
     async forgetExpired(nowMs: number): Promise<void> {
       const isExpired = ({ expiresAt }: GitState) => Date.parse(expiresAt) <= nowMs
       const rows = [...states.validRows()]

@@ -3,7 +3,6 @@
 import { openSealedTable, type Sealer } from './secrets.ts'
 import type { Store } from './store/store.ts'
 
-/** What a connection authenticates with. */
 export type GitSecrets =
   | { kind: 'token'; token: string }
   | {
@@ -39,16 +38,13 @@ export function openGitConnections(store: Store, sealer: Sealer) {
 
   return {
     secrets: (id: string) => secrets.get(id),
-    /** Only inside a commit. */
     putSecretsWithin: secrets.put,
     putSecrets: (id: string, value: GitSecrets) => store.commit(() => secrets.put(id, value)),
-    /** Only inside a commit. */
     removeWithin: secrets.remove,
     application: (provider: string, baseUrl: string) => applications.get(keyOf(provider, baseUrl)),
     /** Whether there is one at any instance of the provider. */
     hasApplication: (provider: string) =>
       applications.keys().some((key) => key.startsWith(keyOf(provider, ''))),
-    /** Only inside a commit. */
     putApplicationWithin: (provider: string, baseUrl: string, value: GitApplication) =>
       applications.put(keyOf(provider, baseUrl), value),
   }

@@ -46,10 +46,7 @@ export interface StorageOptions extends StoreOptions {
   toRecord?: ToRecord
 }
 
-/**
- * Opens or creates a data directory. Throws `data_directory_in_use`, `store_too_new`, and the codes for a
- * missing or wrong secret key.
- */
+/** Throws `data_directory_in_use`, `store_too_new`, and the codes for a missing or wrong secret key. */
 export async function openStorage(directory: string, options: StorageOptions) {
   makeDirectory(directory)
   const lock = lockDirectory(directory)

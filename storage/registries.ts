@@ -24,10 +24,7 @@ export function openRegistries(store: Store, sealer: Sealer) {
   return {
     get: sealed.get,
     list: sealed.list,
-    /**
-     * Resolves with the stored row. `created_at` keeps the time of the host's first credentials. Equal
-     * credentials change nothing.
-     */
+    /** `created_at` keeps the time of the host's first credentials. Equal credentials change nothing. */
     put: (host: string, { username, password }: Pick<Registry, 'username' | 'password'>, at: string) =>
       store.commit((commit): Registry => {
         // Not by `get`: damaged credentials are replaced.

@@ -26,9 +26,7 @@ export function openReleases(store: Store, sealer: Sealer) {
   return {
     get,
     has: sealed.has,
-    /**
-     * Reads and writes in one transaction, so that a concurrent change is included completely or not at all.
-     */
+    /** One transaction, so that a concurrent change is included completely or not at all. */
     freeze: (deployId: string, release: () => Release) => store.commit(() => sealed.put(deployId, release())),
     resolve: (deployId: string, resolved: EnvVar[]) =>
       store.commit(() => {

@@ -147,7 +147,6 @@ export class Services {
     return this.#store.commit((commit) => this.insert(commit, row, options))
   }
 
-  /** Only inside a commit. Otherwise like `create`. */
   insert(commit: Commit, row: ServiceRow, options: WriteOptions = {}): ServiceRow {
     this.#names.claim(row.name, { kind: 'service', id: row.id })
     return this.#write(commit, null, row, options)
@@ -263,15 +262,11 @@ export class Domains {
     this.#holders = store.table('domains')
   }
 
-  /** The id of the service that has the domain. */
   holderOf(domain: string): string | null {
     return this.#holders.get(domain)
   }
 
-  /**
-   * Only inside a commit. Updates the index from a service's former domains to its new ones. Throws
-   * `conflict` for a domain of another service.
-   */
+  /** Only inside a commit. Throws `conflict` for a domain of another service. */
   move(id: string, previous: readonly string[], wanted: readonly string[]): void {
     for (const domain of wanted) {
       if (previous.includes(domain)) continue

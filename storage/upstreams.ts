@@ -52,7 +52,6 @@ export class Upstreams {
     })
   }
 
-  /** Removes the pool and all slots of a service. */
   async release(serviceId: string): Promise<void> {
     if (this.poolOf(serviceId) === null && this.list(serviceId).length === 0) return
     await this.#store.commit(() => {

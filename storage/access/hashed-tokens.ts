@@ -10,7 +10,6 @@ interface HashedTokenRow {
   last_used_at: string | null
 }
 
-/** The table, and the kind of its rows in the change feed. */
 function openHashedTokens<Row extends HashedTokenRow>(
   store: Store,
   name: 'sessions' | 'tokens',

@@ -5,14 +5,10 @@ import type { ServicePatch } from '../services.ts'
 /** The API's representation of an actor. Each kind has its own fields, and at least these. */
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
 
-/**
- * The record type of each kind. It is empty here, because records are opaque to storage: the supervisor
- * declares the kinds of its catalogue.
- */
+/** The record type of each kind. Empty here: the supervisor declares the kinds of its catalogue. */
 // biome-ignore lint/suspicious/noEmptyInterface: src/supervisor/record-types.ts adds the members.
 export interface KindRecords {}
 
-/** The stored record of an actor of this kind; `ActorRecord` for a kind without a declared type. */
 export type RecordOf<Kind extends string> = Kind extends keyof KindRecords
   ? KindRecords[Kind] & CommonRecordFields
   : ActorRecord
@@ -64,7 +60,6 @@ export interface Transition {
 /** Derives the record from a stored snapshot. May throw for an unknown snapshot. */
 export type ToRecord = (row: ActorRow) => ActorRecord
 
-/** Identifies an actor that is not final. */
 export type ActiveActor = Pick<ActorRow, 'id' | 'kind' | 'service_id'>
 
 /**

@@ -130,12 +130,10 @@ class ActorIndex {
     this.#parked = store.table('parked')
   }
 
-  /** The actors that are neither final nor parked, optionally of one kind and one service. */
   active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
     return actorsIn(this.#active, kind, serviceId)
   }
 
-  /** The parked actors, filtered like `active`. */
   parked(kind?: string, serviceId?: string): Iterable<ActiveActor> {
     return actorsIn(this.#parked, kind, serviceId)
   }
@@ -151,10 +149,7 @@ class ActorIndex {
     return [...this.#lists.keys({ ...range, limit, offset })].map((key) => (key as string[])[2]!)
   }
 
-  /**
-   * The actors of several services older than `before`, merged into one list, newest first. Reads one key
-   * per service more than it yields.
-   */
+  /** Merged, newest first, older than `before`. Reads one key per service more than it yields. */
   *newest(kind: string, serviceIds: readonly string[], before = '\uffff'): Iterable<string> {
     const lists = serviceIds.map((serviceId) => this.#older(kind, serviceId, before))
     const heads = lists.map((list) => list.next())
@@ -200,7 +195,6 @@ class ActorIndex {
     if (row.final || !row.parked) this.#parked.remove(toKey(row))
   }
 
-  /** A parked actor is not restored. */
   park(actor: ActiveActor, note: ParkNote): void {
     this.#active.remove(toKey(actor))
     this.#parked.put(toKey(actor), note)

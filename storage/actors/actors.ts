@@ -114,10 +114,7 @@ export class Actors {
     return this.#all.historyOf(id)
   }
 
-  /**
-   * Writes the first snapshot, and `also` in the same transaction. Throws `id_taken` when the actor exists
-   * (callers check first), and `conflict` when its service is being deleted.
-   */
+  /** Throws `id_taken`, and `conflict` while its service is being deleted. */
   create(transition: Transition, also: (commit: Commit) => void = () => {}): Promise<void> {
     return this.#store.commit((commit) => {
       const { row, service } = transition
@@ -143,7 +140,6 @@ export class Actors {
     })
   }
 
-  /** Counts a restart that the supervisor decided on. */
   countRestart(id: string, restarts: number): Promise<void> {
     return this.#store.commit(() => {
       const row = this.#all.rows.get(id)
@@ -151,7 +147,6 @@ export class Actors {
     })
   }
 
-  /** The parked actors, optionally of one kind and one service. */
   *parked(kind?: string, serviceId?: string): Iterable<ParkedActor> {
     for (const actor of this.#all.index.parked(kind, serviceId)) yield this.#withNote(actor)
   }
@@ -250,19 +245,13 @@ export class Actors {
     })
   }
 
-  /**
-   * Deletes the final actors of a kind that were created before `createdBeforeMs`. Default: actors without an
-   * owner. Null: those of all owners.
-   */
+  /** By default only actors without an owner; null: those of all owners. */
   async removeFinal(kind: string, createdBeforeMs: number, owner: string | null = ''): Promise<void> {
     const candidates = [...this.#all.index.listed(kind, owner)]
     await this.#removeFinal(candidates, (id) => idTime(id) < createdBeforeMs)
   }
 
-  /**
-   * Deletes the final actors of a kind and an owner, except the newest ones and those that `isRetained`
-   * selects. Returns the deleted ids.
-   */
+  /** Except the newest ones and those that `isRetained` selects. Returns the deleted ids. */
   removeOlder(
     kind: string,
     owner: string,

@@ -89,9 +89,7 @@ export class LogFiles {
     return null
   }
 
-  /**
-   * Drops files that are too old. True when no line is left; an empty file then preserves the next number.
-   */
+  /** Drops files that are too old. True if no line is left; an empty file then keeps the next number. */
   async expire(): Promise<boolean> {
     const oldest = Date.now() - (this.#limits.maxAgeMs ?? Number.POSITIVE_INFINITY)
     const current = this.#segments.at(-1)
@@ -101,7 +99,6 @@ export class LogFiles {
     return isAllOld
   }
 
-  /** Stores a short text next to the log, replacing the previous one. */
   async writeNote(text: string): Promise<void> {
     const path = join(this.#directory, noteName)
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })
@@ -234,14 +231,12 @@ const batchLimit = { lines: 500, bytes: 256 * 1024 }
 const readChunkBytes = 64 * 1024
 const maxCursors = 64
 
-/** For an existing file. */
 function openSegment(path: string, first: number): Segment {
   const { size, birthtimeMs, mtimeMs } = fs.statSync(path)
   const begunAt = Math.min(birthtimeMs || mtimeMs, mtimeMs)
   return { path, first, sizeBytes: size, torn: false, begunAt, writtenAt: mtimeMs, cursors: [] }
 }
 
-/** For a file that was just created. */
 function newSegment(path: string, first: number): Segment {
   const now = Date.now()
   return { path, first, sizeBytes: 0, torn: false, begunAt: now, writtenAt: now, cursors: [] }
@@ -329,9 +324,7 @@ async function readChunk(file: FileHandle, offset: number, end: number): Promise
   }
 }
 
-/**
- * True when the batch is complete: it is full, or has reached a jump in the numbers or the last line to show.
- */
+/** True for a complete batch: full, at a jump in the numbers, or at the last line to show. */
 function parseLines(reading: Reading, piece: Buffer): boolean {
   let start = 0
   while (start < piece.length) {
@@ -344,9 +337,7 @@ function parseLines(reading: Reading, piece: Buffer): boolean {
   return false
 }
 
-/**
- * False when the line does not belong to this batch. Earlier lines, end marks and damaged lines are skipped.
- */
+/** False for a line outside this batch. Earlier lines, end marks and damaged lines are skipped. */
 function parseLine(reading: Reading, piece: Buffer, start: number, end: number): boolean {
   const { lines } = reading
   const next = reading.first + lines.length

@@ -87,7 +87,6 @@ export function numberAt(bytes: Buffer, start: number): number {
   return number
 }
 
-/** The line shown in place of the missing lines `first` to `last`. */
 export function missingLine(first: number, last: number, ts: string): LogLine {
   const count = last - first + 1
   return {

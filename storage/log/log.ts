@@ -61,7 +61,6 @@ export class Log {
     this.#isEnded = this.#files.isEnded
   }
 
-  /** The number of the newest line that readers see, 0 for none. */
   get head(): number {
     return this.#head
   }
@@ -70,7 +69,6 @@ export class Log {
     return this.#isEnded
   }
 
-  /** The lowest number that a readable line can have. */
   get first(): number {
     return this.#files.firstNumber
   }
@@ -128,7 +126,6 @@ export class Log {
     await this.#write()
   }
 
-  /** Drops files whose lines are too old. */
   expire(): Promise<void> {
     this.#isExpiring = true
     return this.flush()

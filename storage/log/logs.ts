@@ -60,9 +60,7 @@ export class Logs {
     this.#timers.push(setInterval(() => void this.expire().catch(context.report), expireEveryMs).unref())
   }
 
-  /**
-   * Lines are written and shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped.
-   */
+  /** Shown within 50 ms. Lines over 16 KiB are split, lines after the end are dropped. */
   append(id: string, stream: LogStream, line: string, ts?: string, about?: LogAbout): void {
     if (this.#isClosed) return
     const log = this.#openToAppend(id)
@@ -102,9 +100,7 @@ export class Logs {
     return this.#isClosed ? [] : this.#open(id).tail(lines)
   }
 
-  /**
-   * Calls back after new lines, the end, and removal (which ends a log). Returns the unsubscribe function.
-   */
+  /** Calls back after new lines, the end, and removal (also an end). Returns the unsubscribe function. */
   watch(id: string, onChange: () => void): () => void {
     return this.#open(id).watch(onChange)
   }

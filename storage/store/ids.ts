@@ -26,10 +26,7 @@ export interface Ids {
 
 const pattern = /^[a-z]{3}-[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
-/**
- * A source of ids. `newestId` is the newest stored id: new ids sort after it, even if the clock was set back
- * while the server was down.
- */
+/** New ids sort after `newestId`, even if the clock was set back while the server was down. */
 export function createIds(clock: () => number = Date.now, newestId?: string): Ids {
   const nextUlid = monotonicFactory()
   const earliestMs = newestId === undefined ? 1 : idTime(newestId) + 1

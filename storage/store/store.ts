@@ -141,7 +141,6 @@ function onTransition(callback: (reason: string | null) => void): (reason: strin
   }
 }
 
-/** Calls back once for each distinct text. */
 function oncePerText(callback: (text: string) => void): (text: string) => void {
   const seen = new Set<string>()
   return (text) => {
@@ -162,7 +161,6 @@ interface TransactionParts {
   meta: Table<number>
   changes: ReturnType<typeof createChanges>
   timeoutMs: number
-  /** The environment is unusable. */
   onPanic: (reason: string) => void
   /** Called after each commit: with the reason of a failure, or with null. */
   onOutcome: (reason: string | null) => void
