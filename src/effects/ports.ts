@@ -39,7 +39,6 @@ type Bound<Parts> = {
     : never
 }
 
-/** Gives the effects of a kind what they need of the daemon. */
 export function bind<Ports, Parts extends Record<string, (ports: Ports, ...rest: never[]) => unknown>>(
   ports: Ports,
   parts: Parts,

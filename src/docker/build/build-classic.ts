@@ -166,10 +166,7 @@ function createBuildLeftovers(engine: Engine, owner: Owner): BuildLeftovers {
   }
 }
 
-/**
- * The engine removes the containers itself after it has created an image from them. That work ends later if
- * they are removed here first, so the first `waitAttempts` attempts only wait.
- */
+/** The engine removes them itself, later if they are removed here first. So the first attempts only wait. */
 async function removeContainers(engine: Engine, host: string, waitAttempts: number): Promise<void> {
   const { docker, call } = engine
   for (let attempt = 0; attempt < waitAttempts + attempts; attempt++) {
@@ -230,10 +227,7 @@ async function findUntold(engine: Engine, build: BuildTraces): Promise<string[]>
   return untold
 }
 
-/**
- * Checks the engine's records, because a command may print lines that look like the engine's. An image with a
- * name is kept. Steps like `COPY` have no container, and newer engines report none.
- */
+/** Checked in the engine's records: a command may print lines like the engine's. Named images are kept. */
 function isMadeBy({ containers, baseImages, madeImages }: BuildTraces, info: ImageInspectInfo): boolean {
   if (info.RepoTags?.length || info.RepoDigests?.length) return false
   if (info.Container) return containers.includes(shortId(info.Container))
@@ -249,7 +243,6 @@ function shortId(id: string): string {
   return id.replace(/^sha256:/, '').slice(0, 12)
 }
 
-/** One line of the engine's answer. */
 export interface ClassicMessage {
   /** A piece of text, of the engine or of a command. */
   stream?: string
@@ -334,7 +327,6 @@ export function createClassicLog(onLine: BuildLine): ClassicLog {
   return { push, facts: () => course.facts }
 }
 
-/** Tracks the progress of the build from the engine's messages. */
 function createCourse() {
   const facts: ClassicFacts = { step: null, containers: [], baseImages: [], madeImages: [], imageId: null }
   let stepNumber = 0

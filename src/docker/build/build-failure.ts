@@ -6,7 +6,6 @@ import { killedExitCode } from '../containers/exit-explanation.ts'
 import type { BuildLimits, ReachedLimits } from './build-guard.ts'
 
 export interface FailedStep {
-  /** The name that the builder uses. */
   name: string
   error: string
 }
@@ -22,7 +21,6 @@ const maxErrorLength = 2000
 /** Twice the longest path of Linux: a longer error may hold the phrases many times. */
 const maxMissingPathError = 8192
 
-/** The facts of a failed build for programs: its step, and what was missing. */
 export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimits): FailureFacts {
   if (step === null) return {}
   const missing = missingPathOf(step.error)

@@ -153,10 +153,7 @@ function answers(engine: Engine): Promise<boolean> {
 
 export const probeLabel = 'berth.probe'
 
-/**
- * Builds next to nothing, and removes it. Resolves when the build ended, however it did; rejects with the
- * reason of `signal`, which alone bounds the time, and with `docker_unavailable`.
- */
+/** Resolves when the build ended in any way. Only `signal` bounds it. Throws `docker_unavailable`. */
 export async function probeBuilder(engine: Engine, signal: AbortSignal): Promise<void> {
   // Each probe has a unique Dockerfile, so that BuildKit does not merge it with another build.
   const body = pack()

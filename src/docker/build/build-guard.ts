@@ -1,5 +1,4 @@
-// Applies the limits of builds: moves each step into their control group as soon as it runs, and reports
-// which limit was reached.
+// Moves each step of a build into a control group as soon as it runs, and reports which limit was reached.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { open, readFile, readlink, writeFile } from 'node:fs/promises'
@@ -10,7 +9,6 @@ import { buildCgroup, type Owner } from '../engine/names.ts'
 import { createStepSearch } from './build-steps.ts'
 
 export interface BuildGuard {
-  /** The limits of all builds of this server together. */
   limits: BuildLimits
   /** The reason why the limits are not enforced; null if they are. */
   notEnforcedReason: string | null

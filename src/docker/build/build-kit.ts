@@ -1,5 +1,4 @@
-// The default builder: BuildKit, as part of the engine. BuildKit requests secrets and credentials through
-// a session.
+// The default builder: BuildKit, as part of the engine. It requests secrets and credentials in a session.
 import { Failure } from '../../errors.ts'
 import type { Engine } from '../engine/client.ts'
 import type { Owner } from '../engine/names.ts'
@@ -99,17 +98,12 @@ const attempts = 3
 
 class BuilderFault extends Failure {}
 
-/**
- * Returns the error if it concerns BuildKit's own state, otherwise null. `duplicate output` occurs when a
- * COPY restarts that another build had started before it was canceled. The other errors occur when BuildKit's
- * scheduler loses count.
- */
+/** Null for other errors. `duplicate output`: a COPY restarts whose first build was canceled. */
 function faultOf(error: string): string | null {
   const faults = /(?:^|: )(duplicate output \d+|inconsistent graph state.*|buildkit scheduler error: .+)$/
   return faults.exec(error.trim())?.[1] ?? null
 }
 
-/** Builds again after such a failure, a bounded number of times. */
 async function againAfterFaults<T>(onLine: BuildLine, build: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -28,7 +28,6 @@ interface Step {
   stderr: Output
 }
 
-/** The output of a step to one stream. */
 interface Output {
   decoder: TextDecoder
   lines: OutputLines

@@ -24,7 +24,6 @@ export interface SessionContent {
 }
 
 export interface BuildSession {
-  /** The build request names it. */
   id: string
   /** Never resolves; rejects with `docker_unavailable` when the engine hangs up before `close`. */
   lost: Promise<never>

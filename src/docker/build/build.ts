@@ -63,10 +63,7 @@ export interface BuildAttempt {
 /** For reading the context, which may be large. The build itself is limited by the caller's signal. */
 const uploadTimeoutMs = 60 * 60 * 1000
 
-/**
- * Runs one build on its own connections. Closing these connections ends the build in the engine with all its
- * processes. An unreadable context also ends the build.
- */
+/** On its own connections: closing them ends the build in the engine. An unreadable context ends it too. */
 export async function attempt<T>(
   engine: Engine,
   owner: Owner,
@@ -119,11 +116,7 @@ export async function* messagesOf<Message>(
   }
 }
 
-/**
- * Returns a function that runs a build. `work` runs only while no build runs: before the first build and
- * after the last one. If `work` rejects, it is retried at the next opportunity, and no build fails because
- * of it.
- */
+/** `work` runs before the first build and after the last. If it rejects, it is retried; no build fails. */
 export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Promise<T>) => Promise<T> {
   let running = 0
   let isDone = Promise.resolve()
@@ -142,7 +135,6 @@ export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Prom
   }
 }
 
-/** Wraps the driver with the cleanup around its builds. Several builds may run concurrently. */
 export function withCleanup(driver: BuildDriver, cache: BuildCache): Builder {
   const run = whenBuildsIdle(driver.tidy)
   return { build: (request) => cache.during(() => run(() => driver.build(request))) }

@@ -28,16 +28,11 @@ export type { InteractiveExec, InteractiveOptions, TerminalSize } from '../exec/
 export interface Datastores {
   /** Ensures that it exists and runs: adopts a container with the same spec and replaces any other. */
   ensure(spec: DatastoreSpec, signal?: AbortSignal): Promise<InstanceState>
-  /**
-   * Changes the limits of the container in place, running or not; its processes keep running. False if there
-   * is no container. Throws `docker_error` with the engine's message: the engine may refuse a limit below the
-   * present usage.
-   */
+  /** False if there is no container. Throws `docker_error`: the engine may refuse a limit below the usage. */
   limit(name: string, wanted: Limits): Promise<boolean>
   /** Takes a stopped container out of its networks: it then starts with its loopback only. */
   disconnect(name: string): Promise<void>
   run(name: string, command: Command, options?: RunOptions): Promise<Outcome>
-  /** Runs an interactive command inside. */
   open(name: string, command: Command, options: InteractiveOptions): Promise<InteractiveExec>
 }
 

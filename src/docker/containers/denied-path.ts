@@ -1,5 +1,4 @@
-// Finds out whether an instance was denied a path of its disk because another user owns that path. Its last
-// lines name the path.
+// Finds the path that an instance was denied on its disk: its last lines name it, and another user owns it.
 import { posix } from 'node:path'
 import type { Container } from 'dockerode'
 import { orNull } from '../engine/client.ts'
@@ -11,7 +10,6 @@ export interface DeniedPath {
   path: string
   owner: UserIds
   user: UserIds
-  /** The mount path of the disk. */
   disk: string
 }
 

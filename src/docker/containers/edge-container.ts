@@ -26,7 +26,6 @@ export interface EdgeContainerSpec {
 
 const startTimeoutMs = 60_000
 
-/** How an edge container ended on its own. */
 export interface EdgeEnd {
   exitCode: number
   isOutOfMemory: boolean
@@ -34,11 +33,7 @@ export interface EdgeEnd {
   output: string
 }
 
-/**
- * Ensures that the edge container exists and runs. Docker restarts it automatically, also at boot. Returns
- * how the previous container ended, because its log is removed with it; null if no container has run, or if
- * it is running.
- */
+/** Returns how the previous container ended, because its log goes with it; null if none ended. */
 export async function ensureEdgeContainer(
   engine: Engine,
   owner: Owner,
@@ -95,7 +90,6 @@ export async function keepEdgeEnded(engine: Engine, owner: Owner, generation: nu
   )
 }
 
-/** The image of a container; null when the container is missing. */
 export async function resolveEdgeImage(
   engine: Engine,
   owner: Owner,

@@ -38,10 +38,7 @@ export async function ensureContainer(
   throw new Failure('docker_error', `the name '${wanted.name}' is still in use by another container`)
 }
 
-/**
- * Returns the container created from this request. Removes a dead container, one without a network, or
- * one created from another request, and returns null.
- */
+/** Null after it removed a dead container, one without a network, or one from another request. */
 async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Container | null> {
   const container = await findOwnOrRefuse(scope, wanted.name)
   if (container === null) return null
@@ -55,11 +52,7 @@ async function adopt(scope: EngineScope, wanted: WantedContainer): Promise<Conta
   return null
 }
 
-/**
- * Null if the name came into use in the meantime, most likely through an earlier call. An aborted
- * caller still waits for the response: a container that is being created is in no list, so it could
- * not be removed.
- */
+/** Null if the name came into use. An abort still waits: a container being created is in no list. */
 async function create(
   { engine }: EngineScope,
   wanted: WantedContainer,

@@ -21,7 +21,6 @@ export interface ExecProblem {
 interface FileFacts extends OwnedFile {
   path: string
   isDirectory: boolean
-  /** Its first bytes. */
   start: Buffer
 }
 

@@ -11,7 +11,6 @@ export interface UserIds {
   gid: number
 }
 
-/** A file or a folder. */
 export interface OwnedFile extends UserIds {
   mode: number
 }

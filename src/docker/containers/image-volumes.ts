@@ -11,9 +11,7 @@ import { withReference } from './reference-container.ts'
 import { isAnonymous, removeVolume } from './volumes.ts'
 
 export interface ImageVolume {
-  /** Name of the Docker volume. */
   volume: string
-  /** In the container. */
   path: string
 }
 

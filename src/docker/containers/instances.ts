@@ -61,7 +61,6 @@ export interface Instances {
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>
   /** The same from that place on, which it keeps; with the engine's own times. */
   follow(name: string, place: LogCursor, signal: AbortSignal): AsyncIterable<TimedLine>
-  /** Null when it does not run. */
   usage(name: string): Promise<InstanceUsage | null>
 }
 

@@ -32,7 +32,6 @@ export interface OneShotStreams {
 
 export interface OneShotOutcome extends CommandOutput {
   exitCode: number
-  /** Killed at its memory limit. */
   isOutOfMemory: boolean
 }
 

@@ -8,7 +8,6 @@ import { toMount } from './spec.ts'
 interface Reference {
   /** Part of its name: one of that name exists at a time. */
   key: string
-  /** The id of the actor that it is made for. */
   actorId: string
   image: string
   volume?: { name: string; mountPath: string }

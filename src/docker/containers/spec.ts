@@ -35,7 +35,6 @@ export interface InstanceSpec {
   restart: RestartPolicy
   /** False when its first process has to be process 1. */
   init?: boolean
-  /** Defaults to the kind of an instance. */
   kind?: ContainerKind
 }
 
@@ -115,11 +114,7 @@ export function containerSpec(
   }
 }
 
-/**
- * Identifies the request that a container was created from. The hash covers the request and not its form in
- * Docker's API: a new version of Berth with another form must not replace running containers. The restart
- * policy changes in place. The init process belongs to the deploy, whose id is included.
- */
+/** Covers the request, not its form in Docker's API: an upgrade of Berth must not replace containers. */
 export function specHash(owner: Owner, spec: InstanceSpec): string {
   const request = [
     // Names without their MACs: the containers of a server that was upgraded have hashes from before.
@@ -183,20 +178,14 @@ export function logging(host: HostTraits) {
   return { LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } } }
 }
 
-/**
- * The capabilities of every container except the edge, which has fewer: an image needs them that starts as
- * root and drops to a user. Without NET_RAW no container can forge the addresses of another.
- */
+/** Images need these that start as root and drop to a user. NET_RAW would let them forge addresses. */
 export const confinement = {
   CapDrop: ['ALL'],
   CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETUID', 'SETGID', 'KILL', 'NET_BIND_SERVICE'],
   SecurityOpt: ['no-new-privileges:true'],
 }
 
-/**
- * Docker creates a volume with a random name for each VOLUME path of an image that nothing is mounted at. Its
- * labels say whose it is after its container is gone. The volumes of commands go with their containers.
- */
+/** Labels of the volumes for VOLUME paths say whose they are after their container is gone. */
 function imageVolumes(owner: Owner, spec: InstanceSpec, volumePaths: string[]): MountConfig {
   if (spec.kind !== undefined && spec.kind !== instanceKind) return []
   const Labels = {

@@ -25,10 +25,7 @@ export async function ensureVolume(
   return { ...toVolume(volume), isNew: found === null }
 }
 
-/**
- * Creates a volume for the owner named by its labels, or adopts the volume created for that owner. Throws
- * `volume_exists` for any other volume of that name, because its content belongs to another owner.
- */
+/** Adopts the volume of that owner. Throws `volume_exists` for any other volume of that name. */
 export async function claimVolume(
   engine: Engine,
   owner: Owner,
@@ -60,7 +57,6 @@ function isKnown(owner: Owner, { Name, Labels }: VolumeInspectInfo): boolean {
   return isAnonymous(Name) || isOurs(owner, Labels)
 }
 
-/** Whether a volume of that name exists, with any owner. */
 export async function hasVolume(engine: Engine, name: string): Promise<boolean> {
   return (await inspect(engine, name)) !== null
 }
@@ -73,10 +69,7 @@ export function volumeExists(code: 'volume_exists' | 'conflict', name: string): 
   )
 }
 
-/**
- * Removes the volume and its data. With `id`, only a volume created for that id is removed. A missing volume
- * is fine; a volume in use is refused with `docker_error`.
- */
+/** With `id` only a volume created for it. A missing one is fine; one in use is refused (`docker_error`). */
 export async function removeVolume(engine: Engine, owner: Owner, name: string, id?: string): Promise<void> {
   const found = id === undefined ? await findOwnOrRefuse(engine, owner, name) : await inspect(engine, name)
   if (found === null) return
@@ -130,10 +123,7 @@ function toVolume(found: VolumeInspectInfo): Volume {
 
 const blockBytes = 512
 
-/**
- * null for a directory that cannot be read (an engine on another host, a daemon that is not root), and when
- * the signal comes first. Files that vanish while they are counted are left out.
- */
+/** null if unreadable (remote engine, not root) or aborted. Files that vanish are left out. */
 export async function volumeBytes(directory: string, signal: AbortSignal): Promise<number | null> {
   let bytes = 0
   const waiting = [directory]

@@ -26,7 +26,6 @@ export interface BuildContext {
   stream: Readable
   /** The path of the Dockerfile inside the archive. */
   dockerfile: string
-  /** The text of the Dockerfile. Each character is a byte. */
   dockerfileText: string
   /** Resolves when the last entry is in the stream; rejects when something cannot be read, and on abort. */
   packed: Promise<void>
@@ -37,10 +36,7 @@ const copiedDockerfile = '.berth.Dockerfile'
 /** The largest Dockerfile that was found, MegaLinter's generated one, has 60 KiB. */
 export const maxDockerfileBytes = 512 * 1024
 
-/**
- * Throws `build_failed` if there is no Dockerfile, if the Dockerfile or the context lies outside the source,
- * or if .dockerignore exceeds its limits.
- */
+/** Throws `build_failed`: no Dockerfile, a path outside the source, or a .dockerignore above its limits. */
 export async function openBuildContext(request: ContextRequest): Promise<BuildContext> {
   const source = await realpath(request.sourceDir ?? request.contextDir)
   const root = await locate(source, request.contextDir, 'root directory')

@@ -15,10 +15,7 @@ import { size } from '../../quantities.ts'
 export interface IgnoreRules {
   /** Whether an ignored folder may contain a path that is not ignored. */
   hasExceptions: boolean
-  /**
-   * Takes a path relative to the file's folder, with `/`. Yields to the event loop while many patterns
-   * are tried, and then throws if the signal is aborted.
-   */
+  /** Takes a path relative to the file's folder, with `/`. Yields to the event loop; throws once aborted. */
   ignores(path: string, signal?: AbortSignal): Promise<boolean>
 }
 

@@ -42,11 +42,7 @@ const pingTimeoutMs = 5_000
 /** The newest API version these files were written against; an older engine's own version wins. */
 const newestApiMinor = 47
 
-/**
- * Opens `unix:///path` or `tcp://host:port`. Nothing is sent before the first call, so an unavailable
- * engine is not an error here. Calls throw `docker_unavailable` without a response, `docker_error` for an
- * error response.
- */
+/** `unix:///path` or `tcp://host:port`. Sends nothing. Calls throw `docker_unavailable` or `docker_error`. */
 export function openEngine(host: string): Engine {
   const sockets = new Set<Socket>()
   const connection = { ...parseEngineHost(host), agent: trackingAgent(sockets) }
@@ -106,10 +102,7 @@ export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof Failure && statusOf(error.cause) === status
 }
 
-/**
- * Converts an error of a call or of a stream to a failure; `what` describes the request, `host` names the
- * engine. Rethrows errors that have neither an HTTP status nor a system error code.
- */
+/** `what`: the request, `host`: the engine. Rethrows errors without an HTTP status or a system error code. */
 export function toFailure(what: string, error: unknown, host = ''): Failure {
   if (error instanceof Failure) return error
   if (statusOf(error) !== null) return failureFrom('docker_error', refusalText(error), error)
@@ -205,10 +198,7 @@ function systemCodeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 }
 
-/**
- * The engine's own message, without dockerode's prefix "(HTTP code 500) server error - ", the colon that runc
- * leaves at the end of its messages, and most of a container's id.
- */
+/** Without dockerode's prefix, the colon that runc leaves at the end, and most of a container's id. */
 function refusalText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   const line = text

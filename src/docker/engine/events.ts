@@ -31,11 +31,7 @@ const firstPauseMs = 100
 const longestPauseMs = 5_000
 const rememberedEvents = 1_000
 
-/**
- * Calls `onEvent` for each event until `signal` is aborted, and then resolves. It never rejects: the
- * connection to an unavailable engine is retried. `onConnected` is called whenever the stream has been opened
- * or reopened.
- */
+/** Until `signal` is aborted. Never rejects. `onConnected`: whenever the stream was opened or reopened. */
 export async function watchEvents(
   engine: Engine,
   owner: Owner,
@@ -89,7 +85,6 @@ interface EngineEvent {
   timeNano: number
 }
 
-/** An empty list for actions that are not relevant. */
 function toEvents({ Action, Actor: { Attributes: about }, timeNano }: EngineEvent): ContainerEvent[] {
   const action = actions.find((known) => known === Action)
   if (action === undefined) return []

@@ -2,10 +2,7 @@
 // images and instances carry a MAC, because a build may use every image whose name it knows. A name alone
 // proves nothing about a container: without both owner labels it belongs to another owner.
 
-/**
- * The identity of this server on the engine: its prefix, the random id created with its data directory, and
- * a MAC with the key of that directory.
- */
+/** Its prefix, the random id created with its data directory, and a MAC with the key of that directory. */
 export interface Owner {
   prefix: string
   serverId: string
@@ -30,7 +27,6 @@ export const preDeployKind = 'pre-deploy'
 /** The index of the pre-deploy container, after those of the instances (at most 50). */
 export const preDeployIndex = 50
 export const edgeKind = 'edge'
-/** The kind of the container of a datastore, and of its volume. */
 export const datastoreKind = 'datastore'
 /** The kind of a container that runs a program for a backup, a restore or a disk. */
 export const toolKind = 'tool'
@@ -49,7 +45,6 @@ export function ownerLabels(owner: Owner): Record<string, string> {
   return { [labels.instance]: owner.prefix, [labels.server]: owner.serverId }
 }
 
-/** The label filter that lists our own objects only. */
 export function ownerFilter(owner: Owner): string[] {
   return labelFilter(ownerLabels(owner))
 }
@@ -62,20 +57,14 @@ export function isOurs(owner: Owner, found: Record<string, string> | null | unde
   return found?.[labels.instance] === owner.prefix && found[labels.server] === owner.serverId
 }
 
-/** What the name of a container of a service derives from. */
 export interface NamedContainer {
   serviceName: string
-  /** The id of the deploy or the job run. */
   deployId: string
   index: number
-  /** Defaults to the kind of an instance. */
   kind?: ContainerKind
 }
 
-/**
- * `<prefix>-<service>-<MAC>-<index>`. Every container of the network can look it up by address, so it
- * contains no id, and its MAC differs from that of the image.
- */
+/** `<prefix>-<service>-<MAC>-<index>`. All containers can look it up, so it has no id and its own MAC. */
 export function containerName(owner: Owner, container: NamedContainer): string {
   const mac = owner.mac(`container ${container.deployId}`)
   return `${owner.prefix}-${container.serviceName}-${mac}-${endOf(container)}`
@@ -138,7 +127,6 @@ const deployTag = /^(dep-[0-7][0-9a-hjkmnp-tv-z]{25})(?:-([a-z2-7]{16}))?(\.tree
 export interface ImageOrigin {
   service: string
   deployId: string
-  /** Whether it is a `treeName`. */
   isTree: boolean
 }
 

@@ -46,11 +46,8 @@ export interface InteractiveExec {
 const mark = 'BERTH_CLIENT'
 const inspectMs = 30_000
 
-/**
- * SIGINT cancels the query, which the server would continue if psql were only killed. SIGHUP ends a client,
- * and SIGKILL ends a process that ignores both. Child processes of the client inherit the mark. Each round
- * searches again, because a command whose connection closes immediately starts after the first round.
- */
+// SIGINT cancels the query, SIGHUP ends a client, SIGKILL what ignores both. Children inherit the mark.
+// Each round searches again, because a command may start after the first one.
 const lifelineScript = `echo up
 cat > /dev/null
 for signal in INT HUP KILL; do
@@ -60,10 +57,8 @@ for signal in INT HUP KILL; do
   sleep 1
 done`
 
-/**
- * When memory is short, the kernel must kill the client and not the database server in the same container.
- * Older engines cannot set the size of a terminal before its program reads it.
- */
+// When memory is short, the kernel must kill the client and not the database server in the same container.
+// Older engines cannot set the size of a terminal before its program reads it.
 const startScript = `echo 1000 > /proc/self/oom_score_adj
 [ "$1" ] && stty rows "$1" cols "$2" 2> /dev/null
 shift 2

@@ -88,10 +88,7 @@ function toReference(
   return { host, repository, tag, digest, reference }
 }
 
-/**
- * The short name of an image on Docker Hub. If the first part of the short name has a dot, the name keeps the
- * host, because it would otherwise be read as another registry.
- */
+/** Keeps the host if the first part has a dot: it would otherwise be read as another registry. */
 function toHubName(repository: string): string {
   const short = repository.replace(/^library\/(?=[^/]+$)/, '')
   return looksLikeHost(firstPart(short)) ? `${hub}/${short}` : short
@@ -124,7 +121,6 @@ function toFullName(name: string): { host: string; repository: string } {
   return { host, repository: host === hub && !path.includes('/') ? `library/${path}` : path }
 }
 
-/** The part before the first slash; empty without a slash. */
 function firstPart(name: string): string {
   return name.slice(0, Math.max(0, name.indexOf('/')))
 }

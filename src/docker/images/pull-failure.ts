@@ -28,10 +28,7 @@ const kinds: [words: RegExp, toFailure: (asked: PulledImage, reason: string) => 
   [/not found|manifest unknown|name unknown|does not exist|\b404\b/i, notFound],
 ]
 
-/**
- * Returns `image_not_found`, `registry_unauthorized`, `registry_unreachable`, `registry_rate_limited` or
- * `insufficient_storage`; for all other errors `pull_failed` with the engine's own message.
- */
+/** `pull_failed` with the engine's own message if no kind matches. */
 export function describePullFailure(text: string, image: PulledImage): Failure {
   const reason = clean(text, image)
   const words = withoutNames(reason, image)
@@ -41,7 +38,6 @@ export function describePullFailure(text: string, image: PulledImage): Failure {
     : new Failure('pull_failed', `cannot pull ${image.reference}: ${reason}`)
 }
 
-/** The registry gave no answer in time. */
 export function silentRegistry(image: PulledImage, waitedMs: number): Failure {
   return unreachable(image, `nothing was received within ${duration(waitedMs)}`)
 }

@@ -1,6 +1,5 @@
-// Images from registries. A tag is first resolved to its digest, and the image is then pulled by that
-// digest. Existing image names on this host therefore do not move, and the pulled image is exactly
-// the resolved one.
+// Pulls images. A tag is first resolved to its digest, and the image is pulled by that digest: existing names
+// on this host do not move, and the pulled image is exactly the resolved one.
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
 import { acceptStatus, type Engine, toFailure } from '../engine/client.ts'
@@ -13,7 +12,6 @@ import { serverAddressOf } from './registry-credentials.ts'
 interface ImageRequest {
   /** In its normal form. */
   reference: string
-  /** For the reference's host. */
   credentials: { username: string; password: string } | null
   signal: AbortSignal
 }
@@ -27,10 +25,7 @@ const resolveTimeoutMs = 30_000
 /** The engine is silent until the registry has answered; the caller's signal is what bounds a pull. */
 const pullTimeoutMs = 60 * 60 * 1000
 
-/**
- * The digest (`sha256:…`) that a reference means at its registry now; nothing is pulled. Throws the codes of
- * `describePullFailure`, what an engine call throws, or the reason of the abort.
- */
+/** Throws the codes of `describePullFailure`, what an engine call throws, or the reason of the abort. */
 export async function resolveDigest(
   engine: Engine,
   request: ImageRequest,
@@ -53,11 +48,7 @@ export async function resolveDigest(
   }
 }
 
-/**
- * Pulls an image; layers that already exist here are not fetched again. An abort of `signal` also
- * ends the pull in the engine and throws its reason; only `signal` limits the time. Throws the errors
- * of `resolveDigest`.
- */
+/** An abort also ends the pull in the engine; only `signal` limits the time. Throws like `resolveDigest`. */
 export async function pullImage(engine: Engine, request: PullRequest): Promise<{ imageId: string }> {
   const { reference, signal } = request
   const image = parseImageReference(reference)
@@ -101,10 +92,7 @@ async function withConnections<T>(
   }
 }
 
-/**
- * Without a body, which dockerode would make of the same: the engine does not read it, and while one is
- * unread it does not see that we have hung up.
- */
+/** Without a body: the engine does not read it, and does not notice an abort while one is unread. */
 function pullQuery({ host, repository, tag, digest }: ImageReference) {
   return { _query: { fromImage: `${host}/${repository}`, tag: digest ?? tag }, _body: {} }
 }

@@ -10,10 +10,7 @@ import { type RegistryCredentials, serverAddressOf } from './registry-credential
 
 const hint = 'berth registries add --no-verify stores them unchecked'
 
-/**
- * Throws `invalid_request` if the registry refuses the credentials, `docker_error` if it could not be
- * reached, and `docker_unavailable` without an engine.
- */
+/** Throws `invalid_request` for refused credentials, `docker_error` for an unreachable registry. */
 export async function checkLogin(engine: Engine, credentials: RegistryCredentials): Promise<void> {
   const { host, username, password } = credentials
   await refuseInternal(host)

@@ -22,11 +22,7 @@ export function readLines(body: Uint8Array): LogLine[] {
   return [...frames.push(body), ...frames.end()].map(toLogLine)
 }
 
-/**
- * Yields lines from the given place until the instance has ended or `signal` is aborted, which ends the log
- * without an error. Throws if the engine is unavailable at the start. If the engine becomes unavailable
- * later, the log waits for it, and no line is lost or repeated.
- */
+/** Until the instance has ended or `signal` is aborted. Throws only if the engine is unavailable at first. */
 export async function* followLog(
   source: LogSource,
   place: LogCursor,
@@ -76,7 +72,6 @@ export interface LogCursor {
   admits(time: string): boolean
   /** The time from which to request lines when the log is opened or reopened; undefined for the whole log. */
   reopen(): string | undefined
-  /** The times of the last lines, in their order. */
   times(): string[]
 }
 

@@ -4,7 +4,6 @@
 import { withoutControlSequences } from '../../control-sequences.ts'
 
 export interface OutputLines {
-  /** The lines that a piece completes. */
   push(piece: string): string[]
   /** The last line, if it has no line break. */
   remainder(): string[]

@@ -16,11 +16,7 @@ export interface Network {
 
 const maxCandidates = 64
 
-/**
- * This server's network, whatever its subnet. If it does not exist, it is created with `subnet`, or with
- * the next free block of that size. Throws `docker_error` if the name belongs to another owner or no block
- * is free.
- */
+/** `subnet` is for a new network. Throws `docker_error` for a foreign name, or if no block is free. */
 export async function ensureNetwork(engine: Engine, owner: Owner, subnet: string): Promise<Network> {
   const network = await adopt(engine, owner)
   if (network !== null) return network

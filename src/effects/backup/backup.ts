@@ -1,5 +1,4 @@
-// The effects of a backup: a dump of the datastore in a file, which is verified by reading it back from the
-// disk: the server's own programs read all of it.
+// The effects of a backup: a dump of the datastore in a file, which the server's own programs read back.
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { BackupRecord, BackupSlotInput, DumpFacts, machine } from '../../../machines/backup.ts'
@@ -40,12 +39,10 @@ export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
   }
 }
 
-/** How long to wait for a datastore that is restarting. */
 const serveTimeoutMs = 120_000
 const pollIntervalMs = 500
 
 interface BackupFormat {
-  /** The command that writes the dump to standard output. */
   dump(credentials: Credentials): Command
   /** Reads the backup from standard input to the end; exit code 0 means that it is complete. */
   check: Command
@@ -166,7 +163,6 @@ export async function pruneBackups(
   }
 }
 
-/** The backups of a datastore, newest first. */
 export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, datastoreId: string): BackupRecord[] {
   const ids = [...storage.actors.active('backup', datastoreId)].map(({ id }) => id)
   const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record<'backup'>(id))
@@ -185,7 +181,6 @@ function findExpired(backups: BackupRecord[], keep: number): BackupRecord[] {
 
 /** A datastore's own tool, such as pg_dump, in a container of its image. */
 interface ToolRun extends OneShotStreams {
-  /** The actor that runs the tool. */
   id: string
   command: Command
   /** Whether the tool reaches the datastore at 127.0.0.1. */

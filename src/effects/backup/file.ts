@@ -15,7 +15,6 @@ const draftOf = (path: string) => `${path}.part`
 export interface Draft {
   write(piece: Uint8Array): Promise<void>
   sizeBytes(): number
-  /** Resolves when the draft is on disk. */
   close(): Promise<void>
 }
 

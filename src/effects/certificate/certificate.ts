@@ -98,7 +98,6 @@ const dayMs = 24 * 60 * 60_000
 const warningDays = [21, 7, 1]
 const maxSleepMs = 60 * 60_000
 
-/** Waits until it is due, expired or lost, or its host is no longer routed. */
 async function keepWatch(ports: Watcher, input: WatchInput, signal: AbortSignal): Promise<News> {
   for (;;) {
     const news = findNews(ports, input, Date.now())

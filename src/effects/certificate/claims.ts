@@ -11,10 +11,7 @@ import type { ClaimPorts } from './order.ts'
 interface CertificateClaims {
   /** Resolves when every host that needs a certificate has its actor; at once without an e-mail address. */
   ensure(): Promise<void>
-  /**
-   * Runs now and after each relevant change, until the returned function is called. Actors are restored
-   * before the first run.
-   */
+  /** Runs now and after each relevant change. Actors are restored before the first run. */
   start(): () => void
 }
 

@@ -21,7 +21,6 @@ export interface Internet {
 export interface InternetOptions {
   /** `address:port`; by default the name servers of the system. */
   nameServers?: string[]
-  /** The HTTP port. */
   port?: number
 }
 

@@ -33,7 +33,6 @@ const dnsOrderTimeoutMs = 10 * 60_000
 const orderLifetimeMs = 24 * 60 * 60_000
 
 export function createOrders(ports: OrderPorts) {
-  /** Created once, by the first order. */
   let opening: Promise<AccountJwk> | null = null
 
   return async (host: string, signal: AbortSignal): Promise<OrderResult> => {

@@ -31,10 +31,7 @@ type Parts = Pick<CronSchedulePorts, 'storage'> & { clock: Clock }
 /** The clock may be set between two polls. */
 const pollIntervalMs = 30_000
 
-/**
- * Clocks are set, and machines sleep, so the clock is polled instead of trusting one timer. A scheduled time
- * that has passed is not repeated when the clock is set back.
- */
+/** Polls the clock, which may be set. A time that has passed is not repeated when the clock is set back. */
 export function awaitInstant(ports: Parts, input: InstantInput, signal: AbortSignal): Promise<NextStep> {
   const { plan } = input
   const used = new Set(input.used.map(Date.parse))
@@ -161,7 +158,6 @@ function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Dat
   return latest ? latest.getTime() > Date.parse(instant) : false
 }
 
-/** Applies the overlap policy of the service to runs that have not ended. */
 async function findObstacle(
   ports: CronSchedulePorts,
   { id, overlap }: ServiceRow,

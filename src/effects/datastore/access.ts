@@ -20,7 +20,6 @@ export interface Datastore {
   record: DatastoreRecord
   credentials: Credentials
   kind: DatastoreEngine
-  /** The name of its container. */
   name: string
 }
 
@@ -37,7 +36,6 @@ export function findDatastore(ports: Pick<DatastorePorts, 'owner' | 'storage'>, 
   }
 }
 
-/** The limits of its container: those that were set, or else the server's defaults. */
 export function limitsOf(
   { settings }: { settings: DefaultLimits },
   { memory_limit_mb, cpu_limit }: Pick<DatastoreRecord, 'memory_limit_mb' | 'cpu_limit'>,
@@ -89,10 +87,7 @@ export function maskPassword(text: string, { password }: Credentials): string {
   return text.replaceAll(password, '***')
 }
 
-/**
- * The value of `${{datastore.NAME.PROP}}` in the env of a service, which may be a secret; null if the
- * datastore or the property does not exist.
- */
+/** The value of `${{datastore.NAME.PROP}}`, which may be a secret; null if it does not exist. */
 export function lookUpDatastore(
   ports: Pick<DatastorePorts, 'owner' | 'storage'> & { settings: DatastoreBind },
   name: string,

@@ -23,7 +23,6 @@ export interface DatastoreEngine {
   env(credentials: Credentials): Record<string, string>
   /** The script for `sh -c` that replaces the image's own command; null to use the image's command. */
   script: string | null
-  /** A command that succeeds only if the server is ready for clients. */
   healthCommand(credentials: Credentials): Command
   isHealthy(outcome: Outcome): boolean
   /** Whether the server refuses only because it is still loading its data. */
@@ -122,7 +121,6 @@ export interface DatastorePorts extends SharedPorts, EnginePorts, AddressPorts {
 }
 
 export interface DatastoreSettings extends DatastoreImages, DatastoreBind, DefaultLimits, FreeDiskSettings {
-  /** The range of their ports on the host. */
   datastorePorts: { first: number; last: number }
 }
 
@@ -133,7 +131,6 @@ export interface DatastoreImages {
 }
 
 export interface DatastoreBind {
-  /** The host address at which datastores are published. */
   datastoreBind: string
 }
 

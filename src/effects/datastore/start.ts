@@ -115,10 +115,7 @@ type PortSettings = Pick<DatastoreSettings, 'datastoreBind' | 'datastorePorts'>
 
 const maxPortAttempts = 8
 
-/**
- * A free port of the host, assigned to no datastore and not refused by Docker. Another process may still
- * take it before the container does. Throws `port_taken` if none is left.
- */
+/** Free, of no datastore, and not refused by Docker. Throws `port_taken` if none is left. */
 export async function choosePort(
   { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: PortSettings },
   id: string,

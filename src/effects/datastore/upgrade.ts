@@ -176,10 +176,7 @@ async function keepVolume({ actors, storage }: UpgradePorts, id: string, signal:
 // The shell scripts of an upgrade. They run in containers of the new version's image, whose programs read the
 // data of older servers. POSTGRES_USER and POSTGRES_PASSWORD are those of the datastore.
 
-/**
- * Starts the new server for this script only, at a port that the former one does not have. Settings of roles
- * and databases must not stop the copy.
- */
+// The new server runs for this script only. Settings of roles and databases must not stop the copy.
 const server = `set -eu
 to="-h 127.0.0.1 -p 5433 -U $POSTGRES_USER"
 export PGPASSWORD="$POSTGRES_PASSWORD"

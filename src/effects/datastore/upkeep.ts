@@ -26,7 +26,6 @@ const roundIntervalMs = 3000
 const connectTimeoutMs = 2000
 /** The number of rounds between two health checks, each of which starts a process in the container. */
 const roundsPerHealthCheck = 10
-/** Failed probes in a row. */
 const maxMisses = 3
 
 export async function keepDatastore(ports: DatastorePorts, { id }: { id: string }, signal: AbortSignal) {
@@ -60,7 +59,6 @@ function toLossOutput(beganAt: number, message: string) {
   return { code: 'datastore_failed', message, servedMs: Date.now() - beganAt }
 }
 
-/** A look at a datastore as it is on record now. */
 interface Look {
   ports: DatastorePorts
   datastore: Datastore
@@ -186,10 +184,7 @@ async function lastOutputLine(
   return line === undefined ? null : maskPassword(line, credentials).slice(0, 300)
 }
 
-/**
- * In place, without a restart. A datastore without a container gets them when it is created, a stopped one
- * at its next start.
- */
+/** Without a restart. A datastore without a container gets them when it is created or next started. */
 export async function applyLimits(
   ports: DatastorePorts,
   { id }: { id: string } & DatastoreLimits,

@@ -56,7 +56,6 @@ export class DeployRun implements DeployRef {
   }
 }
 
-/** The settings and env of a deploy, frozen when it got its turn. */
 export function requireRelease(ports: Pick<DeployPorts, 'storage'>, deployId: string): Release {
   const release = ports.storage.releases.get(deployId)
   if (!release) throw new Error(`the release of ${deployId} is gone`)

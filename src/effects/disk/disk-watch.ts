@@ -18,7 +18,6 @@ interface Operation extends WriteOperation {
 }
 
 interface Space {
-  /** The id of the file system. */
   id: string
   directory: string
   freeMb: number
@@ -41,10 +40,7 @@ export class DiskWatch {
     this.#minFreeMb = minFreeMb
   }
 
-  /**
-   * The work's signal is aborted with the outer one, or with `insufficient_storage` when one of the
-   * directories has too little space left. A directory that does not exist on this host is not watched.
-   */
+  /** Ends the work with `insufficient_storage`. A directory that is not on this host is not watched. */
   async guard<T>(
     { what, directories }: WriteOperation,
     outer: AbortSignal,

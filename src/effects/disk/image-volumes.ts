@@ -26,7 +26,6 @@ const maxKept = 3
 const maxShare = 0.1
 const maxRemovalMs = 60_000
 
-/** Returns the names of the volumes that stay. */
 export async function keepImageVolumes(ports: KeepPorts, container: InspectedContainer): Promise<string[]> {
   const marks = container.info.Config.Labels
   const deployId = marks[labels.id] ?? ''
@@ -129,7 +128,6 @@ async function awaitRemoval({ storage }: VolumePorts, { id, service_id }: Remova
   await waitForCommit(storage.changes, service_id, bound, look).catch(() => signal.throwIfAborted())
 }
 
-/** The newest first. */
 function trashedVolumes(ports: VolumePorts): Removal[] {
   return removals(ports).filter(({ status }) => status === 'trashed' || status === 'measuring')
 }

@@ -7,7 +7,6 @@ import { retryUntilCleanedUp } from '../waiting.ts'
 
 /** The clock may be changed during the wait. */
 const pollIntervalMs = 30_000
-/** The longest time that a deletion waits for the size. */
 const measureMs = 10_000
 
 export async function awaitExpiry({ wakeAt }: { wakeAt: number }, signal: AbortSignal) {

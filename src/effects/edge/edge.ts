@@ -88,7 +88,6 @@ export interface EdgeParts {
 const roundIntervalMs = 2_000
 const compareIntervalMs = 24 * 60 * 60 * 1000
 
-/** Reconciles the running edge with the committed state, and upgrades it to a newer HAProxy. */
 class EdgeReconciler {
   readonly #ports: EdgePorts
   readonly #rounds: EdgeRounds
@@ -233,10 +232,7 @@ interface AccessReader {
 
 const retryPauseMs = 200
 
-/**
- * Reads the requests that the processes of the edge report. After a reload or an upgrade the old process
- * still finishes requests, and only it reports them.
- */
+/** After a reload or an upgrade the old process still finishes requests, and only it reports them. */
 function createAccessReader(rounds: EdgeRounds, logger: Logger): AccessReader {
   const closing = new AbortController()
   const readings = new Set<Promise<void>>()

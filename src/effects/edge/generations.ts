@@ -62,10 +62,7 @@ export async function ensureGeneration(parts: GenerationParts, signal: AbortSign
   return followAccepting(parts)
 }
 
-/**
- * Starts the next generation, which inherits the listening sockets, and retires the previous one. If a step
- * fails, the previous one continues to serve. Throws `upgrade_failed` with the reason.
- */
+/** If a step fails, the previous generation continues to serve. Throws `upgrade_failed` with the reason. */
 export async function replaceGeneration(parts: GenerationParts, image: string | null, signal: AbortSignal) {
   const { files, launcher, rounds } = parts
   const previous = await followAccepting(parts)
@@ -89,10 +86,7 @@ export async function replaceGeneration(parts: GenerationParts, image: string | 
   return next
 }
 
-/**
- * Retires generations that should no longer accept connections, and removes those without any. Returns false
- * when a generation other than `current` has become the newest that accepts connections.
- */
+/** Returns false if a generation other than `current` is now the newest that accepts connections. */
 export async function retireOldGenerations(
   parts: GenerationParts,
   current: EdgeFiles,

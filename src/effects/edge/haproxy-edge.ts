@@ -21,13 +21,9 @@ import {
   toRoutes,
 } from './service-routes.ts'
 
-/** The interface of the edge for deploys and certificates. */
 export interface Edge {
   isOff: boolean
-  /**
-   * Resolves when the running edge serves the committed state of this service and all others. Throws
-   * `edge_unavailable` after a minute, or after the given time.
-   */
+  /** Resolves when the edge serves the committed state. Throws `edge_unavailable`, after 60 s by default. */
   apply(serviceId: string, signal: AbortSignal, withinMs?: number): Promise<void>
   /** Like `apply`, but ignores an unavailable edge: it reads all routes when it comes back. */
   applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void>
@@ -49,17 +45,14 @@ interface RoundOutcome {
   /** The serving process: a reload or an upgrade replaces it. */
   process: string
   files: EdgeFiles
-  /** Generations that only finish their connections. */
   retired: readonly EdgeFiles[]
 }
 
 /** The interface of the edge for its own actor. */
 export interface EdgeRounds extends Pick<Edge, 'findPortProblem'> {
-  /** Writes all files that HAProxy reads at its start. */
   render(): Promise<void>
   /** Applies later rounds to `current`, and as far as possible to the retired ones. */
   follow(current: EdgeFiles, retired: readonly EdgeFiles[]): void
-  /** Applies the committed state to HAProxy. */
   round(): Promise<RoundOutcome>
   /** Resolves when something changed, or after the time. */
   next(withinMs: number, signal: AbortSignal): Promise<void>
@@ -295,9 +288,7 @@ export function toAccessLine(event: AccessEvent, { id: serviceId, upstreams }: S
   }
 }
 
-/**
- * With `--edge off` the operator's own reverse proxy serves all requests: nothing to apply or to wait for.
- */
+/** With `--edge off` the operator's own reverse proxy serves all requests. */
 export function noEdge(): Edge {
   const nothing = async () => undefined
   const refused = async () => {
@@ -359,10 +350,7 @@ export async function verifyUpstream(
 
 const timeoutText = 'no response in time'
 
-/**
- * Null if the instance responded, otherwise what happened. Rejects with the signal, because a late response
- * must not admit an instance whose verification was aborted.
- */
+/** Null if the instance responded. Rejects with the signal: a late response must not admit an instance. */
 function sendRequest(
   files: EdgeFiles,
   { host, healthPath, slot }: Verification,

@@ -16,10 +16,7 @@ import { Failure } from '../../errors.ts'
 import type { EdgePorts } from './ports.ts'
 
 export interface Launcher {
-  /**
-   * Resolves when the generation serves. It inherits the listening sockets of `former`. If it fails, it is
-   * removed. Throws `edge_unavailable` with the reason.
-   */
+  /** Inherits the listening sockets of `former`. Removed if it fails. Throws `edge_unavailable`. */
   start(files: EdgeFiles, former: EdgeFiles | null, image: string | null, signal: AbortSignal): Promise<void>
   /** Prevents a start at boot. */
   disableRestart(files: EdgeFiles): Promise<void>
@@ -32,7 +29,6 @@ export interface Launcher {
 export interface LauncherParts {
   ports: EdgePorts
   docker: string
-  /** The image of a first start. */
   image: (signal: AbortSignal) => Promise<string>
 }
 

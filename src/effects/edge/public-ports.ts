@@ -23,10 +23,7 @@ const problemIntervalMs = 5_000
 /** Error codes of Node for a peer that speaks neither HTTP nor TLS. */
 const foreignProtocol = /^(HPE_|EPROTO$|ERR_SSL_)/
 
-/**
- * Null if this edge answers at both ports. A restart or a full queue looks like a problem for a moment, so
- * only a persistent one counts. Rejects only with the signal.
- */
+/** Null if both ports are fine. Only a persistent problem counts. Rejects only with the signal. */
 export async function findPortProblem(ports: PublicPorts, signal: AbortSignal): Promise<PortProblem | null> {
   if ((await askBoth(ports, signal)) === null) return null
   await sleep(confirmAfterMs, signal)

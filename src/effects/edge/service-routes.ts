@@ -41,7 +41,6 @@ export class ServiceRoutes {
     this.#stale.add(serviceId)
   }
 
-  /** Allocates a pool for each public service that has none. */
   async ensurePools(): Promise<void> {
     for (const { id } of this.all().filter(({ pool }) => pool === 0)) {
       await this.#parts.storage.upstreams.allocatePool(id)

@@ -39,10 +39,7 @@ export async function readRunning(files: EdgeFiles, launcher: Pick<Launcher, 'im
   return { version, image: image?.name ?? null, identity: image?.id ?? version ?? '' }
 }
 
-/**
- * The software that a start would use now. An image is on the engine when this resolves. Throws
- * `edge_image_missing`, or the reason why an image cannot be pulled.
- */
+/** An image is on the engine when this resolves. Throws `edge_image_missing`, or why a pull fails. */
 export async function findConfigured(parts: SoftwareParts, signal: AbortSignal): Promise<Software> {
   if (parts.mode === 'host') {
     const version = await hostVersion(signal)
@@ -54,7 +51,6 @@ export async function findConfigured(parts: SoftwareParts, signal: AbortSignal):
   return { version: edgeImage?.version ?? null, image, identity: edgeImage?.id ?? image }
 }
 
-/** The name of an image that is on the engine when this resolves. */
 export async function wantedImage({ ports, image }: SoftwareParts, signal: AbortSignal): Promise<string> {
   const { engine, logger } = ports
   if (image === '') {

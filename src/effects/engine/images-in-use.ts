@@ -1,5 +1,4 @@
-// Why each image of this server is needed. Every removal of an image, or of the record
-// that it belongs to, checks here first.
+// Why each image of this server is needed. Removals of an image or of its deploy's record check here first.
 import type { Storage } from '../../../storage/index.ts'
 import { imageName, type Owner } from '../../docker/engine/names.ts'
 import type { OwnImage } from '../../docker/images/images.ts'
@@ -14,7 +13,6 @@ export type ImageNeed =
   | 'left-behind'
 
 interface Scope {
-  /** Limits the query to the images of one service. */
   serviceId?: string
   /** This deploy is being cleaned up and needs nothing. */
   endingId?: string | undefined
@@ -23,10 +21,7 @@ interface Scope {
 type Parts = { owner: Owner; storage: Pick<Storage, 'actors' | 'services'> }
 type NamedImage = Pick<OwnImage, 'name' | 'service' | 'deployId' | 'isTree'>
 
-/**
- * Returns a function that gives the reason why an image is needed; null if it is not in use. `present` has
- * the names of all existing images. Both describe the committed records of this moment.
- */
+/** The function returns null for an unused image. `present`: the names of all existing images. */
 export function imagesInUse({ owner, storage }: Parts, scope: Scope = {}) {
   const used = namesInUse(storage, scope)
   return (image: NamedImage, present: ReadonlySet<string> = new Set()): ImageNeed | null => {
@@ -66,10 +61,7 @@ function namesInUse({ actors, services }: Parts['storage'], scope: Scope): Set<u
   return new Set([...deploys, ...runs, ...targets].map((record) => record?.image))
 }
 
-/**
- * Whether the objects of an actor may be removed. An unknown actor counts as finished. A damaged row counts
- * as unfinished: its actor is parked, or soon will be.
- */
+/** An unknown actor counts as finished, a damaged row as unfinished: its actor is parked, or soon will be. */
 export function ownerState(actors: Storage['actors'], id: string): 'unfinished' | 'discarded' | 'finished' {
   try {
     const row = actors.get(id)
@@ -81,10 +73,7 @@ export function ownerState(actors: Storage['actors'], id: string): 'unfinished' 
   }
 }
 
-/**
- * Whether the record of a deploy names this image. A builder may name one after its deploy was canceled and
- * cleaned up; nothing would ever run that. A damaged record has no image field and proves nothing.
- */
+/** A builder may name an image after its deploy was cleaned up. A damaged record proves nothing. */
 export function isRecorded(actors: Storage['actors'], { name, deployId }: NamedImage): boolean {
   const record = actors.record(deployId)
   return record !== null && (record.image === undefined || record.image === name)

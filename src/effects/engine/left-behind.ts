@@ -1,5 +1,4 @@
-// Lists the objects that an actor created and that still exist. A user decides about them; nothing is
-// removed here.
+// Lists the objects that an actor created and that still exist. A user decides about them.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BackupRecord } from '../../../machines/backup.ts'

@@ -9,7 +9,6 @@ export interface EnginePorts {
   engineReady(signal: AbortSignal): Promise<PrivateNetwork>
 }
 
-/** The private network, known once the engine answers. */
 export interface PrivateNetwork {
   name: string
   range: { first: string; last: string }

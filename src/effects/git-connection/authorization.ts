@@ -17,7 +17,6 @@ import { isoNow } from '../iso-now.ts'
 import { findConnection, instanceOf, listConnections, waitForEndOf } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 
-/** The parameters with which the provider sent the browser back. */
 export interface CallbackRequest {
   state: string | null
   code: string | null

@@ -34,7 +34,6 @@ export interface TokenRequest {
 export interface RemoteBranches {
   /** The default branch first, the others by name. */
   branches: string[]
-  /** The connection whose token was used. */
   connectionId: string | null
   defaultBranch: string | null
 }

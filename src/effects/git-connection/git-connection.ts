@@ -51,10 +51,7 @@ export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof 
   }
 }
 
-/**
- * A crash in the middle repeats the renewal: if the provider has used the refresh token up, it
- * rejects it, and the connection would have been lost anyway.
- */
+/** Repeated after a crash: if the provider rejects the used refresh token, the connection is lost anyway. */
 async function renew(ports: GitConnectionPorts, id: string) {
   const { gitConnections } = ports.storage
   const connection = findConnection(ports.storage, id)
@@ -98,10 +95,7 @@ interface Authorized {
   secrets: GitSecrets
 }
 
-/**
- * A grant is marked before it is sent: a code works only once, so after a crash a sent one is not sent
- * again, and the user authorizes again.
- */
+/** Marked before it is sent: a code works once, so after a crash the user must authorize again. */
 async function exchangeGrant(ports: GitConnectionPorts, id: string): Promise<ExchangeOutput> {
   const { gitAuthorizations } = ports.storage
   const stored = gitAuthorizations.grant(id)
@@ -120,10 +114,7 @@ async function exchangeGrant(ports: GitConnectionPorts, id: string): Promise<Exc
   }
 }
 
-/**
- * The outcome is kept with the secrets, so that a crash before the actor's commit does not lose it. An
- * application that has worked once serves later accounts of its instance.
- */
+/** With the secrets, so that a crash loses no outcome. A working application serves later accounts too. */
 async function keep(
   { storage }: GitConnectionPorts,
   { id, provider, base_url: baseUrl }: Connection,

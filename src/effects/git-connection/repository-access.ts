@@ -63,7 +63,6 @@ export function basePathOf(connection: Pick<Connection, 'base_url'> | null): str
 
 interface Served {
   connection: Connection
-  /** The address of the repository at the instance of the connection. */
   url: string
   isOwner: boolean
 }
@@ -109,10 +108,7 @@ interface SubmoduleRules extends Pick<RepositoryAccess, 'repository' | 'credenti
   onProblem(text: string): void
 }
 
-/**
- * Those for the service's repository are used for repositories of its owner and of owners that the service
- * names, because everyone who may push can name any repository.
- */
+/** Only for named owners, because everyone who may push can name any repository. */
 export function openSubmoduleAccess(
   ports: { gitTokens: Pick<GitTokens, 'get'> },
   { repository, credentials, connection, addedOwners, onProblem }: SubmoduleRules,

@@ -29,10 +29,7 @@ export async function describeExit(
 /** The failures that a denied path may cause. */
 const codes = ['exited_early', 'health_check_failed', 'instance_failed']
 
-/**
- * Adds to the failure that the user of the instance may not use its disk. The same failure if that is not
- * the cause, or the engine does not tell.
- */
+/** The same failure if a denied disk is not the cause, or if the engine does not respond. */
 export async function explainDenial(
   instances: Pick<Instances, 'findDeniedPath'>,
   name: string,

@@ -23,7 +23,6 @@ const retryMs = 5000
 
 export class InstanceFeed {
   readonly #parts: Parts
-  /** The last seen state, by name. */
   readonly #seen = new Map<string, Seen>()
   /** Name to service. */
   readonly #due = new Map<string, string>()
@@ -35,7 +34,6 @@ export class InstanceFeed {
     this.#parts = parts
   }
 
-  /** Something happened to this instance. */
   touch(name: string, serviceId: string): void {
     this.#due.set(name, serviceId)
     void this.#flush()

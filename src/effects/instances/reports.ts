@@ -1,5 +1,4 @@
-// Events of instances, for the change feed and the log of their service. Docker's events only trigger
-// an inspection.
+// Events of instances, for the change feed and the log of their service. Docker's events trigger inspections.
 
 import { constants } from 'node:os'
 import type { Storage } from '../../../storage/index.ts'
@@ -297,10 +296,7 @@ const firstMs = 100
 const longestMs = 60_000
 const longRunMs = 10_000
 
-/**
- * The delay after a run of this length. `formerMs` is the delay before that run: 0 when a command started it,
- * null when it is not known. Null when that makes the delay unknown.
- */
+/** `formerMs`: the delay before that run; 0 after a start by a command. Null: unknown. */
 export function restartDelay(formerMs: number | null, runMs: number | null): number | null {
   if (runMs !== null && runMs >= longRunMs) return firstMs
   if (formerMs === null) return null

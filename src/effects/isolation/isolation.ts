@@ -55,17 +55,13 @@ export class Isolation {
     this.#watching = this.#watch()
   }
 
-  /** Sets the bridge that connects the containers. */
   open(bridge: string): void {
     this.#bridge = bridge
     this.#applied = null
     void this.apply()
   }
 
-  /**
-   * Resolves when the kernel has the rules for the current records. If it refuses them, `state` has the
-   * reason, and they are retried. A call during a run waits for the next run, which reads the records again.
-   */
+  /** If the kernel refuses the rules, `state` has the reason. A call during a run waits for the next run. */
   apply(): Promise<void> {
     return this.#rounds.run()
   }
@@ -160,10 +156,8 @@ export async function allocateAddress(
   return address
 }
 
-/** An existing container, or one that will be created. */
 interface Holder {
   address: string
-  /** The service or datastore that owns it. */
   ownerId: string
   /** Whether the name of its owner resolves to it; false for the container of a command. */
   isNamed: boolean

@@ -195,10 +195,7 @@ async function readRemainingOutput(
 
 const retryPauseMs = 500
 
-/**
- * Copies until the run has ended. The log has the read position, so a restarted daemon continues at the next
- * line. Failed reads are retried, a last time after the end.
- */
+/** The log has the read position, so a restarted daemon continues at the next line. Retries failed reads. */
 async function copyOutput(ports: JobRunPorts, id: string, name: string, signal: AbortSignal): Promise<void> {
   const { logs } = ports.storage
   // Lines that were read before count only once they are on disk.

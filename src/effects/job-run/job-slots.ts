@@ -11,7 +11,6 @@ export interface JobSlots {
   acquire(run: SlotRun, signal: AbortSignal, onWait: (running: number | null) => void): Promise<void>
   /** For a run that continues after a restart: it has a slot regardless of the limit. */
   reserve(run: SlotRun): void
-  /** Releases the slot, if the run has one. */
   release(id: string): void
 }
 

@@ -71,10 +71,7 @@ function findLiveVersion(ports: JobRunPorts, { serviceId, command }: TurnInput) 
 
 type Actors = Pick<Storage['actors'], 'active' | 'record'>
 
-/**
- * Runs of a service's own command that have not ended, oldest first; with `before`, only those older than
- * that run. A canceled run counts until its container no longer exists, which can take ten seconds.
- */
+/** Oldest first; `before`: only older ones. A canceled run counts until its container is gone. */
 export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {
   for (const { id } of actors.active('job-run', serviceId)) {
     if (before !== undefined && id >= before) return
@@ -88,10 +85,7 @@ function isUnfinished({ status }: JobRunRecord): boolean {
   return status !== 'succeeded' && status !== 'failed'
 }
 
-/**
- * Logs the line unless it is the last one, because effects are repeated after a restart. Resolves when it is
- * on disk, so that a kill keeps it.
- */
+/** Not if it is the last line: effects are repeated. Resolves when it is on disk, so a kill keeps it. */
 export async function logOnce(
   ports: ActorLogPorts,
   id: string,

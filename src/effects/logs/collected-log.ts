@@ -69,7 +69,6 @@ export async function openCollectedLog(logs: Logs, serviceId: string): Promise<C
   }
 }
 
-/** The read positions in the note, advanced by the lines stored since. */
 async function readCursors(logs: Logs, serviceId: string): Promise<Map<string, LogCursor>> {
   const head = logs.head(serviceId)
   const note = parseNote(await logs.readNote(serviceId)) ?? {

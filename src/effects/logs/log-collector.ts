@@ -43,9 +43,7 @@ export class LogCollector {
   readonly #ports: Parts
   readonly #stopping = new AbortController()
   readonly #unsubscribe: () => void
-  /** Open readings, by container id. */
   readonly #readings = new Map<string, Reading>()
-  /** Open logs, by service. */
   readonly #logs = new Map<string, Promise<CollectedLog>>()
   #lastListed: InstanceSummary[] = []
   #wake = () => {}

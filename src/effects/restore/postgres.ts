@@ -13,7 +13,6 @@ const psql = ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1']
 const switchAttempts = 40
 const switchPauseMs = 250
 
-/** The names of the new database, and of the old one after the swap. */
 const newName = ({ input }: RestoreStep) => `berth_new_${input.id.slice(4)}`
 const formerName = ({ input }: RestoreStep) => `berth_former_${input.id.slice(4)}`
 

@@ -144,7 +144,6 @@ function ask(step: RestoreStep, ...words: string[]): Promise<string> {
   return runCommand(step, { argv: ['redis-cli', '-e', '-h', '127.0.0.1', ...words], env })
 }
 
-/** The response of the second server. */
 function askSource(step: RestoreStep, ...words: string[]): Promise<string> {
   return ask(step, '-p', String(sourcePort), ...words)
 }

@@ -1,5 +1,4 @@
-// The effects of a restore that are common to both kinds of datastores. The differences are in a file
-// per kind.
+// The effects of a restore that are common to both kinds of datastores.
 import type { DatastoreKind } from '../../../machines/datastore/datastore-context.ts'
 import type { machine, RestoreSlot } from '../../../machines/restore.ts'
 import type { Effects } from '../../../machines/slot.ts'
@@ -106,10 +105,7 @@ async function finish(
   if (backupId === null) await ports.storage.restoreFiles.remove(id)
 }
 
-/**
- * A datastore in the trash, or on its way there, still exists: it may be restored, and changes to its data
- * wait until then.
- */
+/** A datastore in the trash still exists: it may be restored, and changes to its data wait until then. */
 function isMissing({ storage }: RestorePorts, datastoreId: string): boolean {
   const record = storage.actors.record(datastoreId)
   const isDeleted = record?.status === 'deleting' || record?.status === 'deleted'

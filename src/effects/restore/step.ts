@@ -32,7 +32,6 @@ export interface Restorer {
   load(step: RestoreStep): Promise<void>
   /** Switches to the new data at one moment. If that has happened already, it does nothing. */
   switchOver(step: RestoreStep): Promise<void>
-  /** Removes the former data. */
   tidy(step: RestoreStep): Promise<void>
   /** Removes the loaded data. A completed switch is not undone. */
   undo(step: RestoreStep): Promise<void>
@@ -57,7 +56,6 @@ export function readRestoreFile({ ports, input, signal }: RestoreStep): AsyncGen
   return readFile(ports, { id: input.id, path: pathOfFile(ports, input), sizeBytes }, signal)
 }
 
-/** Returns the output. Throws `restore_failed`. */
 export function runCommand({ ports, datastore, signal }: RestoreStep, command: Command): Promise<string> {
   return runInDatastore(ports, datastore, command, {
     code: 'restore_failed',

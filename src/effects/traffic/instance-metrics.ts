@@ -8,7 +8,6 @@ import type { Logger } from '../../logger.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 
 export interface ServiceUsage {
-  /** Usage of the live version. */
   running: number
   memoryBytes: number
 }

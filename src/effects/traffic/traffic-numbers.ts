@@ -51,7 +51,6 @@ export class TrafficNumbers {
     if (latencyMs !== null) this.#durations.observe({ service }, latencyMs / 1000)
   }
 
-  /** The numbers of the last five minutes. */
   of(serviceId: string): TrafficWindow {
     return (this.#numbers.get(serviceId)?.window ?? new LatencyWindow()).read(this.#now())
   }

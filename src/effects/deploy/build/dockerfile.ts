@@ -17,10 +17,7 @@ import { checkoutDirectory, isInside, resolveInside, resolveRoot } from '../sour
 import { resolveReferences } from '../start/environment.ts'
 import { resolveProperty } from '../start/instances.ts'
 
-/**
- * Builds the Dockerfile of the source into an image with that name. Throws `dockerfile_not_found`, and what a
- * build throws.
- */
+/** Throws `dockerfile_not_found`, and what a build throws. */
 export async function buildDockerfile(
   run: DeployRun,
   tag: string,
@@ -140,10 +137,7 @@ interface BuildSource {
   isUpload: boolean
 }
 
-/**
- * Adds why a file that a Dockerfile copies is not in the build context: builders only say that it is not.
- * Any other error is returned as it is.
- */
+/** Adds why a file that a Dockerfile copies is not in the build context. Other errors stay as they are. */
 export async function explainMissingFile(error: unknown, source: BuildSource): Promise<unknown> {
   if (!(error instanceof Failure) || error.facts?.missing_from !== undefined) return error
   const missing = error.facts?.missing_path

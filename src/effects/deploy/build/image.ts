@@ -1,5 +1,4 @@
-// Builds the image of a deploy. Its name is derived from the deploy's id, so an existing image is not
-// built again.
+// Builds the image of a deploy. Its name is derived from the deploy's id, so it is never built twice.
 import { inTurn } from '../../../async/in-turn.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { emptyBuildCache } from '../../../docker/build/build-cache.ts'
@@ -89,10 +88,7 @@ async function buildInSlot(run: DeployRun, { clearCache, timeoutMs }: BuildInput
   }
 }
 
-/**
- * The finished steps of a canceled build are in the cache: without this the disk would stay full. The engine
- * keeps them in use for about a second after the end of the build.
- */
+/** The engine keeps the finished steps of a canceled build in use for about a second after its end. */
 async function emptyCache({ ports, log, signal }: DeployRun): Promise<void> {
   try {
     let freedBytes = 0

@@ -27,7 +27,6 @@ import { workDirectory } from '../source/source.ts'
 interface Pull {
   run: DeployRun
   requested: ImageReference
-  /** Berth's name for the image. */
   image: string
 }
 
@@ -168,7 +167,6 @@ export async function readPullNote(ports: DeployPorts, deployId: string): Promis
   }
 }
 
-/** Written before the step that it describes. */
 export async function writePullNote(ports: DeployPorts, deployId: string, note: PullNote): Promise<void> {
   const path = noteFile(ports, deployId)
   await mkdir(dirname(path), { recursive: true })

@@ -13,10 +13,7 @@ export const serverUser = 65_534
 export const siteOwner = 65_533
 export const entrypoint = '/usr/bin/serve-site'
 
-/**
- * The name of an nginx image on the engine. It also has a shell and `chown`. Throws `static_server_missing`,
- * `docker_unavailable`, and the signal's reason.
- */
+/** Throws `static_server_missing`, `docker_unavailable`, and the signal's reason. */
 export function obtainNginx(
   engine: Engine,
   onOther: (facts: { image: string; reason: string }) => void,
@@ -33,7 +30,6 @@ export function obtainNginx(
   return obtainOfficialImage(engine, wanted, signal)
 }
 
-/** Writes the files that `serverLines` copies. */
 export async function writeServerFiles(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const [path, content] of Object.entries(serverFiles)) {

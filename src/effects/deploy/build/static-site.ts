@@ -161,7 +161,6 @@ export interface Site {
   isSpa: boolean
   /** The image that contains the site; null for the build context. */
   from: string | null
-  /** The folder whose content is the site. */
   folder: string
   /** Whether the build must fail if the folder has no index.html. */
   needsIndex: boolean
@@ -187,10 +186,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Failure && error.facts?.missing_path !== undefined
 }
 
-/**
- * Lines of a .dockerignore that include the site's folder without its dotfiles, except those in .well-known.
- * `rules` are the user's own, relative to the folder `root`.
- */
+/** Keeps no dotfiles except .well-known. `rules` are the user's own, relative to the folder `root`. */
 export function siteIgnore(folder: string, root: string, rules: string): string[] {
   const patterns = ignoreLines(rules).map(({ line }) =>
     line.startsWith('!') ? `!${rooted(line.slice(1))}` : rooted(line),

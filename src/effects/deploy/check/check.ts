@@ -120,7 +120,6 @@ export async function tryProbe(
 interface Check {
   settings: ServiceSettings
   serviceName: string
-  /** Whether the instance must listen on a port. */
   hasPort: boolean
   /** The expected port; replaced when another one is detected. */
   port: number
@@ -190,10 +189,7 @@ async function searchPort(search: PortSearch, instance: InstanceState, check: Ch
   }
 }
 
-/**
- * Statuses with which an app that has started refuses the check, such as Django for a Host that it does not
- * expect. Apps that still warm up answer 404 or 5xx.
- */
+/** Of apps that have started, such as Django for an unexpected Host. While they warm up: 404 or 5xx. */
 const refusals = ['400', '401', '405']
 
 /** Returns whether an idle instance has given the same refusal for so long that waiting is pointless. */
@@ -260,10 +256,7 @@ async function showLastLines({ ports, log }: DeployRun, name: string): Promise<v
   for (const { stream, line } of lines) log.write(stream, line)
 }
 
-/**
- * Restarts an instance that ended only because the Docker engine was restarted. Returns false if it ended
- * for another reason or is gone.
- */
+/** If it ended only because the engine was restarted. Returns false in all other cases. */
 export async function restartInstance(run: DeployRun, instance: InstanceState | null): Promise<boolean> {
   if (instance === null) return false
   const { engine, instances } = run.ports

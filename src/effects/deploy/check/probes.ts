@@ -11,7 +11,6 @@ import { isoNow } from '../../iso-now.ts'
 
 export interface Probe {
   kind: HealthCheck
-  /** A description for the log. */
   text: string
   /** Null if the instance passed, otherwise the reason. */
   run(instance: InstanceState, signal: AbortSignal): Promise<string | null>
@@ -110,7 +109,6 @@ interface Asked {
   path: string
 }
 
-/** Returns the status of the response, or why there was none. */
 type Send = (connect: () => Socket, asked: Asked, signal: AbortSignal) => Promise<number | Error>
 
 const agent = { 'user-agent': 'Berth' }

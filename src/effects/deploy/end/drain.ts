@@ -16,7 +16,6 @@ import { removeOldImages } from './retention.ts'
 interface DrainInput {
   port: number
   drainUntil: number
-  /** Only instances from this index on. */
   index?: number
 }
 

@@ -222,7 +222,6 @@ async function report({ ports, id }: DeployRun, shortfall: string | null): Promi
   if (known !== degraded) await ports.actors.send(id, { type: 'instances.reported', at: isoNow(), degraded })
 }
 
-/** What a live deploy must do with its instances. */
 type Duty =
   /** Instances run and get requests, and Docker restarts them after a reboot. */
   | 'serving'
@@ -250,10 +249,7 @@ export function instancesFor(duty: Duty, service: ServiceRow | null): number {
   return duty === 'serving' || duty === 'outgoing' ? (service?.instances ?? 0) : 0
 }
 
-/**
- * Ensures that a cron job has its schedule, which is a separate actor and continues with the next live
- * deploy. Returns when another deploy is live, or the service is being deleted.
- */
+/** A schedule is a separate actor, which continues with the next live deploy. */
 async function superviseSchedule(
   { ports, id: deployId, signal }: DeployRun,
   service: ServiceRow,

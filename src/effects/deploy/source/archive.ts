@@ -59,10 +59,7 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
   return source.deploy_id ?? id
 }
 
-/**
- * Removes archives that a newer one has replaced. It uses committed records, so it also works after a crash.
- * An archive that cannot be removed now is retried with the next upload; no deploy fails because of it.
- */
+/** Works after a crash too. An archive that cannot be removed now is retried with the next upload. */
 export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
     try {

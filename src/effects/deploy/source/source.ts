@@ -116,10 +116,7 @@ export async function resolveRoot({ ports, id, release }: DeployRun): Promise<st
   throw new Failure('source_not_found', `the root dir ${root_dir} is not a folder`)
 }
 
-/**
- * A path inside the checkout, with links resolved. Throws `source_not_found` if it is missing or outside,
- * with the same text for both: links must not tell which files the host has.
- */
+/** Throws `source_not_found`, with one text for both: links must not show which files the host has. */
 export async function resolveInside(checkout: string, path: string, what: string): Promise<string> {
   const root = await realpath(checkout)
   const resolved = await realpath(join(root, path)).catch(() => null)
@@ -143,10 +140,7 @@ const maxShown = 5
 /** Limits the search, so that it does not delay the deploy. */
 const maxEntries = 20_000
 
-/**
- * Logs which files of the source only point to a content in Git LFS. The deploy continues, because it may
- * not need them.
- */
+/** Logs which files only point to a content in Git LFS. The deploy continues: it may not need them. */
 export async function logLfsPointers(directory: string, log: ActorLog): Promise<void> {
   const pointers = await findLfsPointers(directory)
   for (const path of pointers.slice(0, maxShown)) {

@@ -7,7 +7,6 @@ import { removeVersion } from '../end/drain.ts'
 import type { DeployPorts } from '../ports.ts'
 import type { DeployRun } from '../run.ts'
 
-/** Locks by service. */
 const diskLocks = new KeyedMutex()
 const pollIntervalMs = 250
 

@@ -38,10 +38,7 @@ export interface ChosenPort {
 
 type PortSettings = Pick<ServiceSettings, 'type' | 'port'>
 
-/**
- * The service's port, else PORT in the env, else the image's single exposed port, else 3000 until a port is
- * detected. Throws `invalid_request` if PORT is not a usable port and the service listens.
- */
+/** 3000 is used until a port is detected. Throws `invalid_request` if PORT in the env is not usable. */
 export function choosePort({ type, port }: PortSettings, vars: EnvVar[], exposed: number[]): ChosenPort {
   const envPort = portFromEnv(vars)
   if (port) return { port, portSource: 'setting' }

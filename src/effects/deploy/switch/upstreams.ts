@@ -16,10 +16,7 @@ export function isBehindEdge(ports: DeployPorts, service: Pick<ServiceRow, 'type
   return service !== null && !ports.edge.isOff && isPublicType(service.type)
 }
 
-/**
- * Sends requests to instances that have passed their check: first one verification request through the edge,
- * then client requests. Admitted instances stay admitted. Throws `not_reached`.
- */
+/** First one verification request through the edge, then client requests. Throws `not_reached`. */
 export async function admit(
   run: DeployRun,
   instances: readonly InstanceState[],
@@ -38,7 +35,6 @@ export async function admit(
   await ports.edge.apply(serviceId, signal, withinMs)
 }
 
-/** Whether this run of the instance gets requests already. */
 export function isAdmitted({ ports, id, serviceId }: DeployRun, instance: InstanceState): boolean {
   const { index, startedAt } = instance
   const rows = ports.storage.upstreams.list(serviceId).filter(isUpstreamOf(id))
