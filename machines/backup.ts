@@ -30,7 +30,6 @@ export type BackupEvent = { type: 'delete'; at: string; by: string }
 
 export type BackupSlotInput = Omit<BackupInput, 'trigger'>
 
-/** The written data, which the check reads back and compares. */
 export interface DumpFacts {
   sizeBytes: number
   sha256: string
@@ -58,7 +57,6 @@ const backup = setup({
     checkBackup: slot<BackupSlotInput & DumpFacts, SlotOutput>(),
     discardDump: slot<BackupSlotInput, SlotOutput>(),
     awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
-    /** Deletes the oldest scheduled backups beyond the configured number. */
     pruneBackups: slot<SlotInput & { datastoreId: string }, SlotOutput>(),
     removeBackup: slot<BackupSlotInput, SlotOutput>(),
   },

@@ -6,7 +6,6 @@ import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
-/** The settings of the service that the schedule uses. */
 export interface SchedulePlan {
   schedule: string
   timezone: string

@@ -9,7 +9,6 @@ export const readers = ['changeOwner'] as const
 
 export interface DiskChownInput {
   id: string
-  /** The name of the Docker volume. */
   disk: string
   serviceId: string
   /** As in `USER` of a Dockerfile; null for the user of the live image. */

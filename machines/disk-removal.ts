@@ -13,12 +13,10 @@ export const discarded = { status: 'restored' } as const
 
 export interface DiskRemovalInput {
   id: string
-  /** The name of the Docker volume. */
   disk: string
   /** The path at which an instance had it, for the volume of an image. Missing for the disk of a service. */
   mountPath?: string
   serviceId: string
-  /** The name of its deleted service. */
   serviceName: string
   /** Null for immediate removal. */
   expiresAt: string | null

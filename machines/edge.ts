@@ -61,12 +61,10 @@ interface EdgeContext extends EdgeInput {
   error: EdgeProblem | null
   /** Why requests may not reach the edge although it serves. Missing in older snapshots. */
   portProblem?: EdgeProblem | null
-  /** Failed starts in a row. */
   failures: number
   retryAt: number | null
   /** Each upgrade increments it. */
   generation: number | null
-  /** The running version. */
   software: EdgeSoftware | null
   /** The version that an upgrade would start, if it differs. */
   available: EdgeSoftware | null

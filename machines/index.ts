@@ -35,7 +35,6 @@ export interface Kind {
   cleanups?: readonly string[]
   /** Slots that read foreign input: an actor whose input ends the daemon twice is parked. */
   readers?: readonly string[]
-  /** Derives the API record from the snapshot. */
   toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }
   toService?: (snapshot: never, before: never) => ServiceEffect | null
   /** The status of a discarded parked actor; `failed` by default. */

@@ -72,7 +72,6 @@ export interface EndedRun extends SlotOutput {
 export interface FollowedRun extends EndedRun {
   /** Why the run failed; null for a success. */
   trouble: string | null
-  /** The error code of a failure. */
   code: string
 }
 

@@ -44,7 +44,6 @@ const restore = setup({
     /** Loads the data next to the current data. */
     loadData: slot<RestoreSlot, SlotOutput>(),
     switchData: slot<RestoreSlot, SlotOutput>(),
-    /** Removes the former data. */
     tidyRestore: slot<RestoreSlot, SlotOutput>(),
     undoRestore: slot<RestoreSlot, SlotOutput>(),
   },

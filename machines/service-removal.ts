@@ -30,7 +30,6 @@ export interface ServiceRemovalInput {
 export interface DiskTrash {
   /** Its volume. Missing in removals that an older version started. */
   disk?: string
-  /** The id of the disk removal. */
   id: string
   serviceName: string
   expiresAt: string
@@ -75,8 +74,7 @@ export const machine = removal.createMachine({
         onDone: [{ guard: 'isTrashed', target: 'trashing' }, { target: 'removed' }],
       },
     },
-    // The disk removal starts only after the service's row is removed: a service in deletion
-    // accepts no actors.
+    // Only after the service's row is removed: a service in deletion accepts no actors.
     trashing: {
       invoke: {
         id: 'trashDisk',

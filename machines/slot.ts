@@ -1,6 +1,5 @@
 // A slot is a named effect that a chart declares and src/effects/ fills.
-// `.provide()` does not detect an unfilled slot: `Slots<M>` makes it a compile error, and the placeholder
-// rejects at run time.
+// `.provide()` ignores an unfilled slot: `Slots<M>` makes it a compile error, the placeholder rejects.
 import { type AnyStateMachine, fromPromise, type PromiseActorLogic } from 'xstate'
 
 /** `id` is the actor's. All inputs are plain JSON; deadlines are timestamps. */
@@ -18,7 +17,6 @@ export interface SlotOutput {
 /** Further data for programs in addition to the code, such as `{ port: 3000 }`. */
 export type ProblemDetails = Readonly<Record<string, string | number>>
 
-/** What an effect rejects with. */
 export interface SlotFailure {
   code: string
   message: string
@@ -36,7 +34,6 @@ export function slot<Input extends SlotInput, Output extends SlotOutput>(): Prom
   )
 }
 
-/** All slots of a machine, each required. */
 export type Slots<M extends AnyStateMachine> = Required<
   NonNullable<NonNullable<Parameters<M['provide']>[0]>['actors']>
 >

@@ -23,7 +23,6 @@ export interface TerminalLoginInput {
   bootId: string
   /** Shown by the terminal and by the page, for comparison. */
   code: string
-  /** The name of the token. */
   name: string
   secretHash: string
   address: string

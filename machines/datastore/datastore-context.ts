@@ -42,7 +42,6 @@ export type DatastoreEvent =
 /** What a deletion keeps in the trash; null for nothing. */
 export interface TrashPlan {
   expiresAt: string
-  /** The id of the final backup. */
   backupId: string
 }
 
@@ -62,7 +61,6 @@ export interface Trash {
 
 export interface VersionOnVolume {
   version: string
-  /** The base of the volume's name. */
   volume: string
 }
 

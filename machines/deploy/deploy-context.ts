@@ -152,7 +152,6 @@ export const fromOutput = {
   }),
 }
 
-/** The time at which the effect ended, from its own output. */
 export function instantOf(event: unknown): string {
   return (event as { output: SlotOutput }).output.at
 }

@@ -382,10 +382,7 @@ export function toService(snapshot: DeploySnapshot, before: DeploySnapshot | nul
   return before && claimsService(before) ? { desired_deploy_id: formerDeployId } : null
 }
 
-/**
- * With a disk, a deploy claims the service before its start, because the former instances must stop first. It
- * holds the claim until its cleanup is done, because the former instances need the disk to start again.
- */
+/** With a disk: from before its start until its cleanup is done, because former instances need the disk. */
 function claimsService(snapshot: DeploySnapshot): boolean {
   const { exclusive, phase } = snapshot.context
   if (!exclusive) return snapshot.matches({ running: 'switching' })

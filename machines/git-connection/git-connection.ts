@@ -265,7 +265,6 @@ export function toRecord(snapshot: GitConnectionSnapshot) {
   return {
     id: context.id,
     status: statusOf(snapshot),
-    /** The step of a pending connection, or the current work. */
     phase: phaseOf(snapshot),
     invalid_reason: statusOf(snapshot) === 'invalid' ? context.invalidReason : null,
     ...problemFields(context.problem),

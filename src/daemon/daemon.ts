@@ -151,10 +151,7 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
   }
 }
 
-/**
- * The first start after an upgrade: actors know only the current names of what the former version created.
- * Throws `docker_unavailable` when the engine does not respond.
- */
+/** At the first start after an upgrade. Throws `docker_unavailable` when the engine does not respond. */
 async function awaitCurrentNames({ storage, engineReady }: Pick<Ports, 'storage' | 'engineReady'>) {
   if (!storage.formerNames.areExpected()) return
   const late = new Failure(
@@ -182,10 +179,7 @@ async function awaitEngine({
   }
 }
 
-/**
- * The edge actor exists from the first start with an edge on, and resumes if it was parked. If its state is
- * lost, it is created again: it needs only the options, and no service can be reached without it.
- */
+/** A lost edge actor is created again: it needs only the options, and no service is reachable without it. */
 async function configureEdge(storage: Storage, supervisor: Supervisor, config: Config): Promise<void> {
   const settings = { mode: config.edge, httpPort: config['http-port'], httpsPort: config['https-port'] }
   const at = new Date().toISOString()

@@ -48,10 +48,7 @@ export function createObserver(ports: Parts) {
     counters: (serviceId: string) => ports.instanceMetrics.countersOf(serviceId),
     diskFreeBytes: () => freeBytes(ports.settings.dataDir),
     diskUsage: createDiskUsage(ports),
-    /**
-     * The disks of services by name, including those of deleted services, and the volumes of images that an
-     * instance has left behind. Throws `docker_unavailable`.
-     */
+    /** Also disks of deleted services and volumes that instances left. Throws `docker_unavailable`. */
     async disks() {
       const named = await disksOf(diskKind)
       const adopted = ports.storage.services

@@ -18,7 +18,6 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts,
   settings: { dataDir: string }
 }
 
-/** Compares Docker and the data directory with the actors on record. */
 export async function reconcile(ports: Parts): Promise<void> {
   const { actors } = ports.storage
   // The objects of a parked actor are kept for inspection.

@@ -67,9 +67,7 @@ function repeat(intervalMs: number, logger: Logger, work: () => Promise<void>) {
 /** Per service. */
 export const maxRetainedDeploys = 200
 
-/**
- * Keeps the newest ones of each service, and those that are still referred to. Logs go with their deploys.
- */
+/** Except the newest of each service, and those still referred to. Logs go with their deploys. */
 export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {
   for (const service of storage.services.list()) {
     const isRetained = (id: string) => isReferenced(storage, owner, service, id)

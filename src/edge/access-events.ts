@@ -4,7 +4,6 @@ import { settleWithin } from '../async/settle-within.ts'
 import type { EdgeFiles } from './files.ts'
 import { openRuntime, restMs } from './runtime.ts'
 
-/** The last line that was read. */
 export interface AccessMark {
   id: string
   /** The end of its request, in milliseconds since 1970. */
@@ -38,11 +37,7 @@ export interface AccessEvent {
 /** After this time without a line, the ring's old content has arrived; it arrives with pauses in between. */
 const lullMs = 4 * restMs
 
-/**
- * Yields every line after the one with the id `after`, in batches, until HAProxy ends or `signal` aborts. If
- * the ring no longer has that line, yields every line whose request ended after it. Throws `edge_unavailable`
- * if HAProxy does not respond.
- */
+/** Yields the lines after `after`; if the ring lost it, those that ended later. Throws `edge_unavailable`. */
 export async function* readAccess(
   files: EdgeFiles,
   after: AccessMark | null,

@@ -38,24 +38,20 @@ export class DrivenProcess {
     return this.#knowledge.mode === 'known'
   }
 
-  /** The next change reads everything first. */
   invalidate(): void {
     this.#knowledge = unknown
   }
 
-  /** The serving process. Throws `edge_unavailable` without one. */
   async identify(): Promise<number> {
     const { current } = await readWorkers(this.master)
     if (current === null) throw new Failure('edge_unavailable', 'HAProxy has no worker')
     return current
   }
 
-  /** Open requests at each slot of a pool (`s1`), including workers from before a reload. */
   countOpen(pool: string): Promise<Map<string, number>> {
     return countOpen(this.admin, this.master, pool)
   }
 
-  /** Applies these routes to its servers and maps. */
   change(routes: Routes): Promise<void> {
     return this.#whileChanging(async (state) => {
       for (const { text, expected } of diff(state, routes, this.files)) {
@@ -176,10 +172,7 @@ function surplus({ servers }: RuntimeState, { pools }: Routes): Command[] {
   })
 }
 
-/**
- * The commands that install, renew or remove certificates, by host. They are separate, because HAProxy has a
- * single transaction for certificates, and an abandoned one must not delay a deploy.
- */
+/** Separate: HAProxy has one transaction for certificates, and an abandoned one must not delay a deploy. */
 function certificateChanges(
   found: RuntimeState,
   wanted: Certificate[],

@@ -62,10 +62,7 @@ export class Driver {
     await this.#write(files.configuration, renderConfiguration(files, this.#frame(), pools))
   }
 
-  /**
-   * Applies these routes to the running HAProxy, and reloads it only if its frame differs. Returns the
-   * reasons for rejected certificates, which do not prevent anything else from being served.
-   */
+  /** Reloads HAProxy only if its frame differs. Returns the reasons for rejected certificates. */
   async apply(routes: Routes): Promise<string[]> {
     await this.render(routes)
     try {
@@ -102,7 +99,6 @@ export class Driver {
     return open
   }
 
-  /** Writes only changed content. */
   async #write(path: string, text: string): Promise<void> {
     if (this.#written.get(path) === text) return
     await writeAtomically(path, text)
@@ -113,11 +109,7 @@ export class Driver {
     return { ...this.#baseFrame, pools: this.#pools, slots: this.#slots, http2Slots: this.#http2Slots }
   }
 
-  /**
-   * Pools and slots are created by a reload. There is `add server`, but HAProxy 2.6 is known to crash when
-   * servers are added and removed that way, and an edge of Berth once did. Doubling keeps reloads rare:
-   * beyond 128 services, or four instances of one.
-   */
+  /** By a reload: HAProxy 2.6 crashed after `add server` and its removal. Doubling keeps reloads rare. */
   #makeRoomFor(pools: readonly Pool[]): void {
     if (pools.length > this.#pools) this.invalidate()
     while (pools.length > this.#pools) this.#pools *= 2
@@ -129,10 +121,7 @@ export class Driver {
     })
   }
 
-  /**
-   * A slot of the wrong protocol changes it by a reload, together with the free slots of its pool: the next
-   * version of the service probably speaks the same.
-   */
+  /** By a reload, for all free slots of the pool: the next version probably speaks the same. */
   #assignProtocols(pools: readonly Pool[]): void {
     pools.forEach(({ upstreams }, at) => {
       const isHttp2 = (slot: number) => this.#http2Slots.has(serverName(at + 1, slot))

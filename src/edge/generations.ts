@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path'
 import { type EdgeFiles, writeAtomically } from './files.ts'
 import { openRuntime, type Runtime, readWorkers } from './runtime.ts'
 
-/** The frontends for public requests. */
 const frontends = ['http', 'https'] as const
 const statusColumn = 17
 const sessionsColumn = 4

@@ -9,10 +9,7 @@ import { environmentOf } from './generations.ts'
 import { openRuntime, readWorkers } from './runtime.ts'
 
 export interface EdgeProcess {
-  /**
-   * Resolves when HAProxy serves; a serving process is left alone. A new process takes over the listening
-   * sockets of `former`. Throws `edge_unavailable` with the reason.
-   */
+  /** A serving process stays. A new one takes over `former`'s sockets. Throws `edge_unavailable`. */
   ensure(signal: AbortSignal, former?: EdgeFiles | null): Promise<void>
   /** Stops it. Does nothing if it is not running. */
   stop(): Promise<void>

@@ -7,7 +7,6 @@ interface Answer {
   text: string
 }
 
-/** Pages by their name in the configuration. */
 export const errorPages = {
   malformed: {
     code: 'malformed_request',

@@ -125,10 +125,7 @@ const label = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
 const port = '(:([0-5]?[0-9]{0,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?'
 const name = `^(?=[^:]{1,254}(:|$))${label}(\\.${label})*\\.?${port}$`
 const address = `^\\[[0-9a-f:.]+\\]${port}$`
-/**
- * Applications make links from the whole Host, of which the edge compares only the name. In another form, the
- * rest could lead elsewhere (`a.example:x@evil.example`).
- */
+/** Applications make links from the whole Host: `a.example:x@evil.example` would lead elsewhere. */
 const namesOneHost = [
   `{ req.fhdr(host) -m reg -i '${name}' }`,
   `{ req.fhdr(host) -m reg -i '${address}' } { req.fhdr(host),field(2,[),field(1,]) -m ip ::/0 0.0.0.0/0 }`,
@@ -136,11 +133,7 @@ const namesOneHost = [
 /** HAProxy compares the host of a target in absolute form with Host, but not what precedes it. */
 const hasUser = '!{ url_beg / } { url,field(3,/) -m sub @ }'
 
-/**
- * Headers that a client must not send: they are Berth's own, concern only the connection to the edge, or have
- * no legitimate use. In CGI, WSGI, PHP and Rack, a name with an underscore equals the name with a dash; nginx
- * drops such headers too.
- */
+/** Berth's own, of the connection only, or misused: CGI, WSGI, PHP and Rack take `_` in a name for `-`. */
 const reserved = 'x-berth-.*|proxy|http2-settings|keep-alive|proxy-connection|.*_.*'
 const ofTheWay = [
   'x-forwarded-.*',

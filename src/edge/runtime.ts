@@ -20,7 +20,6 @@ export interface Runtime {
 const answerMs = 5_000
 /** The batch size in characters: a full batch means that there is more. */
 const manyAtOnce = 32 * 1024
-/** The pause between two readings. */
 export const restMs = 250
 /** The responses of HAProxy to successful commands. */
 const fine = new RegExp(
@@ -137,7 +136,6 @@ function parseServers(text: string): RuntimeState['servers'] {
   return servers
 }
 
-/** Each line is `0x… key value`. */
 function parseMap(text: string): Map<string, string> {
   const entries = text.split('\n').map((line) => /^0x[0-9a-f]+ (\S+) (.*)$/.exec(line))
   return new Map(entries.filter((entry) => entry !== null).map(([, key, value]) => [key!, value!]))

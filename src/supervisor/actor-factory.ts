@@ -21,9 +21,7 @@ interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' |
   /** For the slots of every kind. */
   slots: Omit<SlotOptions, 'onBug' | 'cleanups' | 'readers'>
   foreignReads: ForeignReads
-  /** After a bug or a failed commit. */
   onFailure(running: RunningActor, error: unknown): void
-  /** After the commit of a final state. */
   onFinal(id: string): void
 }
 

@@ -8,10 +8,7 @@ interface Effect {
 }
 
 export interface Fences {
-  /**
-   * Resolves when the aborted effects of the actor have ended, or after the time limit. After the limit,
-   * `late` resolves with their end, so that a cleanup can be repeated then.
-   */
+  /** Waits for aborted effects, up to the time limit. After it, `late` resolves with their end. */
   pass(actorId: string): Promise<{ late: Promise<void> | null }>
   /** Tracks a running effect until it settles. Returns `work` unchanged. */
   guard<T>(actorId: string, signal: AbortSignal, work: Promise<T>): Promise<T>

@@ -27,7 +27,6 @@ export interface SpawnOptions extends EventOptions {
 }
 
 export interface DiscardOptions {
-  /** Further writes in the same transaction. */
   also?: (commit: Commit) => void
 }
 

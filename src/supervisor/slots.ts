@@ -18,7 +18,6 @@ export interface SlotOptions {
   graceMs?: number
   /** Aborted when the supervisor stops. */
   halt?: AbortSignal
-  /** Slots that run again if an aborted effect ended late. */
   cleanups?: readonly string[]
   /** Slots whose effects read foreign input. They run on record. */
   readers?: { slots: readonly string[]; reads: ForeignReads }
@@ -51,8 +50,7 @@ function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
     try {
       const { late } = await fences.pass(input.id)
       signal.throwIfAborted()
-      // An effect that outlived its abort and the fence may leave objects behind: clean up again
-      // when it ends.
+      // An effect that outlived its abort and the fence may leave objects behind: clean up again at its end.
       if (late && cleanups.includes(name))
         void late.then(() => run(name, effect, input, halt, options)).catch(() => {})
       const attempt = (timed: SlotInput) => run(name, effect, timed, signal, options)

@@ -117,10 +117,7 @@ export class Supervisor {
     return receipt as Promise<Receipt<Kind>>
   }
 
-  /**
-   * Starts every active actor from disk. Parks those that cannot be restored, and one that ended the daemon
-   * twice. `lastEnd` is how the last process ended, if it ended itself.
-   */
+  /** Parks actors that cannot be restored, and one that ended the daemon twice (`lastEnd`: its last end). */
   async restore(lastEnd: OwnEnd | null = null): Promise<{ restored: number; parked: number }> {
     const culprits = await this.#foreignReads.countEnd(lastEnd)
     for (const { id, reason } of culprits) await this.#park(id, reason, 'ended_server')
@@ -139,7 +136,6 @@ export class Supervisor {
     return { restored: active.length - misfits.length, parked: misfits.length + culprits.length }
   }
 
-  /** The actors whose effects take turns since the daemon ended itself during them. */
   suspects(): string[] {
     return this.#foreignReads.suspects()
   }
@@ -215,10 +211,7 @@ export class Supervisor {
     this.#revive(id)
   }
 
-  /**
-   * The actor stops, its record shows `failed`, and its Docker objects stay until an operator decides.
-   * Retries while the store cannot write, until the supervisor stops.
-   */
+  /** Its record shows `failed`, and its Docker objects stay. Retries while the store cannot write. */
   async #park(id: string, reason: string, code: ParkCode): Promise<void> {
     const { logger, onParked } = this.#options
     logger.error({ actor: id, reason }, 'an actor is parked')

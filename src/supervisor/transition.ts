@@ -76,7 +76,6 @@ export function pathOf(value: AnyMachineSnapshot['value']): string {
   return regions.join(' ')
 }
 
-/** The snapshot, migrated to the current version. Throws if there is no migration. */
 export function currentSnapshot(row: ActorRow, kind: Kind): unknown {
   if (row.version === kind.version) return row.snapshot
   if (!kind.migrate) throw new Error(`its snapshot has version ${row.version}, the chart has ${kind.version}`)

@@ -48,7 +48,6 @@ export function refusalOf({ url, status, headers, text }: AcmeResponse): AcmeFai
     : new AcmeFailure('acme_rejected', `${host} rejected the request: ${reason}`, undefined, retryAt)
 }
 
-/** The failure of a challenge or an order. */
 export function checkFailure(code: AcmeCode, host: string, problem: Problem | null): AcmeFailure {
   const reason = wordsOf(problem) ?? 'the CA gave no reason'
   return new AcmeFailure(code, `the CA could not check ${host}: ${reason}`, hints[typeOf(problem) ?? ''])

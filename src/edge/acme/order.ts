@@ -53,10 +53,7 @@ interface Authorization {
 const minPauseMs = 250
 const longestPauseMs = 15_000
 
-/**
- * The signal bounds the whole order. Throws `acme_unreachable`, `acme_rate_limited`, `acme_rejected`, and
- * `acme_challenge_failed` if the CA could not reach the host.
- */
+/** Throws `acme_unreachable`, `acme_rate_limited`, `acme_rejected` and `acme_challenge_failed`. */
 export async function issueCertificate(
   wanted: OrderRequest,
   signal: AbortSignal,
@@ -179,10 +176,7 @@ export async function requestCertificate(host: string): Promise<{ keyPem: string
   return { keyPem, csr: Buffer.from(request.rawData).toString('base64url') }
 }
 
-/**
- * The text contains no blank line: the proxy's command would end at it, and the rest would run as commands.
- * Throws `acme_rejected` if the chain does not match the key and the host.
- */
+/** Without blank lines: the proxy's command would end there. Throws `acme_rejected` for a wrong chain. */
 export function bundleOf(host: string, keyPem: string, chainPem: string): IssuedCertificate {
   const chain = (chainPem.match(certificatePattern) ?? []).map(withoutBlankLines)
   const leaf = chain[0] === undefined ? null : new X509Certificate(chain[0])

@@ -90,7 +90,6 @@ export function jsonOf<T extends object>({ url, text }: AcmeResponse): T {
   throw strange(url, 'did not return an ACME response')
 }
 
-/** The URL of the object that a request created. */
 export function locationOf({ url, headers }: AcmeResponse): string {
   const location = headers.get('location')
   if (!location) throw strange(url, 'returned no location of the new resource')
