@@ -117,7 +117,7 @@ export class Supervisor {
     return receipt as Promise<Receipt<Kind>>
   }
 
-  /** Parks actors that cannot be restored, and one that ended the daemon twice (`lastEnd`: its last end). */
+  /** Parks what cannot be restored or ended the daemon twice. `lastEnd`: how the daemon ended itself. */
   async restore(lastEnd: OwnEnd | null = null): Promise<{ restored: number; parked: number }> {
     const culprits = await this.#foreignReads.countEnd(lastEnd)
     for (const { id, reason } of culprits) await this.#park(id, reason, 'ended_server')

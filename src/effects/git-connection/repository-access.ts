@@ -108,7 +108,7 @@ interface SubmoduleRules extends Pick<RepositoryAccess, 'repository' | 'credenti
   onProblem(text: string): void
 }
 
-/** Only for named owners, because everyone who may push can name any repository. */
+/** Only for its owner and those that the service names: everyone who may push can name any repository. */
 export function openSubmoduleAccess(
   ports: { gitTokens: Pick<GitTokens, 'get'> },
   { repository, credentials, connection, addedOwners, onProblem }: SubmoduleRules,

@@ -88,7 +88,7 @@ async function buildInSlot(run: DeployRun, { clearCache, timeoutMs }: BuildInput
   }
 }
 
-/** The engine keeps the finished steps of a canceled build in use for about a second after its end. */
+/** Or canceled builds would keep the disk full. The engine uses their steps for about a second longer. */
 async function emptyCache({ ports, log, signal }: DeployRun): Promise<void> {
   try {
     let freedBytes = 0
