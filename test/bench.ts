@@ -1,4 +1,4 @@
-// npm run bench -- restore api: measures Berth's performance goals and prints a table. Runs all
+// npm run bench -- start api: measures Berth's performance goals and prints a table. Runs all
 // parts by default.
 //   --quick        smaller sizes, to check that everything runs; the figures are not meaningful
 //   --json FILE    also writes the figures as JSON; `-` prints them after the table

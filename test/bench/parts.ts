@@ -5,17 +5,13 @@ import { measureDeploy } from './deploy.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
 import { measureMemory } from './memory.ts'
-import { measureRestore } from './restore.ts'
 import { measureStart } from './start.ts'
-import { measureTransitions } from './transitions.ts'
 
 export const parts = {
   api: measureApi,
   deploy: measureDeploy,
   edge: measureEdge,
   start: measureStart,
-  restore: measureRestore,
-  transitions: measureTransitions,
   memory: measureMemory,
 } satisfies Record<string, (bench: Bench) => Promise<Figure[]>>
 

@@ -25,13 +25,6 @@ export async function startProgram<Report>(
   return { pid: child.pid!, report: JSON.parse(await firstLine(name, child)), end }
 }
 
-/** Runs it to its end and returns its line. */
-export async function runProgram<Report>(bench: Bench, name: string, args: string[]): Promise<Report> {
-  const program = await startProgram<Report>(bench, name, args)
-  await program.end()
-  return program.report
-}
-
 async function firstLine(name: string, child: ChildProcess): Promise<string> {
   const errors = text(child.stderr!)
   const failed = once(child, 'exit').then(async ([code]) => {
