@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeViolations } from './crash/report.ts'
-import { table } from './soak/report.ts'
 import { runSoak } from './soak/run.ts'
 import { seedOf, sized } from './support/system/drill-size.ts'
 
@@ -14,7 +13,6 @@ test('swapping a service interrupts no request or stream of it or its neighbour'
   const log = (line: string) => t.diagnostic(line)
   const outcome = await runSoak({ swaps, seed, drainSeconds: 5, edge: 'container', log })
 
-  for (const line of table(outcome).split('\n')) t.diagnostic(line)
   const again = `npm run soak -- --swaps ${swaps} --drain 5 --seed ${seed}`
   assert.equal(describeViolations(outcome.violations), '', again)
   assert.equal(outcome.swaps.length, swaps)

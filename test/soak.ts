@@ -4,11 +4,9 @@
 //   --seed S    seed of random choices, random by default; it is printed
 //   --drain S   the drain limit in seconds, 30 by default; slow requests take up to two thirds of it
 //   --edge E    container (default), or host: HAProxy as a process of this machine
-//   --json      prints the outcome as JSON on standard output, and everything else on standard error
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { describeViolations } from './crash/report.ts'
-import { table } from './soak/report.ts'
 import { runSoak } from './soak/run.ts'
 
 const { values } = parseArgs({
@@ -18,21 +16,18 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     drain: { type: 'string', default: '30' },
     edge: { type: 'string', default: 'container' },
-    json: { type: 'boolean', default: false },
   },
 })
 if (values.help) {
-  console.log('npm run soak -- [--swaps N] [--seed S] [--drain SECONDS] [--edge container|host] [--json]')
+  console.log('npm run soak -- [--swaps N] [--seed S] [--drain SECONDS] [--edge container|host]')
   process.exit(0)
 }
-const log = values.json ? console.error : console.log
 const seed = Number(values.seed ?? randomInt(1_000_000))
 const swaps = Number(values.swaps)
-log(`${swaps} swaps, seed ${seed}`)
+console.log(`${swaps} swaps, seed ${seed}`)
 const edge = values.edge === 'host' ? 'host' : 'container'
 const drainSeconds = Number(values.drain)
-const outcome = await runSoak({ swaps, seed, drainSeconds, edge, log: (line) => log(line) })
-if (outcome.violations.length > 0) log(describeViolations(outcome.violations))
-log(table(outcome))
-if (values.json) console.log(JSON.stringify(outcome, null, 2))
+const outcome = await runSoak({ swaps, seed, drainSeconds, edge, log: (line) => console.log(line) })
+if (outcome.violations.length > 0) console.log(describeViolations(outcome.violations))
+console.log(`${outcome.swaps.length} swaps, ${outcome.violations.length} violations`)
 process.exit(outcome.violations.length > 0 ? 1 : 0)

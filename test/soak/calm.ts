@@ -33,8 +33,6 @@ export function request(seconds: number, change: Partial<RequestSample> = {}): R
     connection: 'used',
     sentAt: at(seconds),
     doneAt: at(seconds) + 2,
-    latencyMs: 2.5,
-    lateMs: 0.5,
     ...(seconds < 3.1 ? formerInstance : newInstance),
     requestId: 'request',
     fault: null,

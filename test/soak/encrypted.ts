@@ -17,13 +17,13 @@ export async function runEncrypted({ load, chance, isOver, report }: Requests): 
   const { encrypted } = load
   if (!encrypted) return
   const kept: { session: ClientHttp2Session | null } = { session: null }
-  await runOpenLoop(encrypted.perSecond, isOver, async (dueAt) => {
+  await runOpenLoop(encrypted.perSecond, isOver, async () => {
     const previous = kept.session
     const isFresh = !previous || previous.closed || previous.destroyed
     const session = isFresh ? openSession(load.host, encrypted.port) : previous
     kept.session = session
     const body = chance.isTrue(0.75) ? null : quickBody(chance)
-    report(await exchange(session, load, { dueAt, body, port: encrypted.port, isFresh }))
+    report(await exchange(session, load, { body, port: encrypted.port, isFresh }))
   })
   kept.session?.destroy()
 }
@@ -39,7 +39,6 @@ function openSession(host: string, port: number): ClientHttp2Session {
 }
 
 interface Ask {
-  dueAt: number
   /** The request body; null for a GET. */
   body: Buffer | null
   port: number
@@ -47,9 +46,8 @@ interface Ask {
 }
 
 function exchange(session: ClientHttp2Session, { host, service }: ServiceLoad, ask: Ask) {
-  const { dueAt, body, port, isFresh } = ask
+  const { body, port, isFresh } = ask
   const sentAt = Date.now()
-  const lateMs = performance.now() - dueAt
   return new Promise<RequestSample>((resolve) => {
     const settle = (headers: IncomingHttpHeaders, fault: string | null) =>
       resolve({
@@ -58,8 +56,6 @@ function exchange(session: ClientHttp2Session, { host, service }: ServiceLoad, a
         connection: isFresh ? 'new encrypted' : 'encrypted',
         sentAt,
         doneAt: Date.now(),
-        latencyMs: performance.now() - dueAt,
-        lateMs,
         ...answeredBy(headers['x-answered-by']),
         requestId: String(headers['x-request-id'] ?? '') || null,
         fault,

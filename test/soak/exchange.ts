@@ -9,8 +9,6 @@ export interface Ask {
   path: string
   /** Null for a separate connection. */
   agent: Agent | null
-  /** The scheduled time, by performance.now(). */
-  dueAt: number
   /** How long the response takes by design. */
   takesMs: number
   /** Sends the body and ends the request; returns a function that stops it. */
@@ -22,7 +20,6 @@ export interface Ask {
 export function exchange(load: ServiceLoad, ask: Ask): Promise<RequestSample> {
   const { host, port } = load
   const sentAt = Date.now()
-  const lateMs = performance.now() - ask.dueAt
   return new Promise((resolve) => {
     const request = openRequest({
       host: '127.0.0.1',
@@ -43,7 +40,7 @@ export function exchange(load: ServiceLoad, ask: Ask): Promise<RequestSample> {
       clearTimeout(timer)
       stopSending()
       if (fault !== null) request.destroy()
-      resolve(sampleOf(load, ask, { request, answer, sentAt, lateMs, fault }))
+      resolve(sampleOf(load, ask, { request, answer, sentAt, fault }))
     }
     request.on('error', (error) => settle(wordsOf(error, answer)))
     request.on('response', (response) => {
@@ -63,12 +60,11 @@ interface Exchanged {
   request: ClientRequest
   answer: IncomingMessage | null
   sentAt: number
-  lateMs: number
   fault: string | null
 }
 
 function sampleOf(load: ServiceLoad, ask: Ask, exchanged: Exchanged): RequestSample {
-  const { request, answer, sentAt, lateMs, fault } = exchanged
+  const { request, answer, sentAt, fault } = exchanged
   const fresh = ask.agent === null ? 'own' : 'new'
   return {
     kind: ask.kind,
@@ -76,8 +72,6 @@ function sampleOf(load: ServiceLoad, ask: Ask, exchanged: Exchanged): RequestSam
     connection: request.reusedSocket ? 'used' : fresh,
     sentAt,
     doneAt: Date.now(),
-    latencyMs: performance.now() - ask.dueAt,
-    lateMs,
     ...answeredBy(answer?.headers['x-answered-by']),
     requestId: String(answer?.headers['x-request-id'] ?? '') || null,
     fault,

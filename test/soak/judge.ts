@@ -50,7 +50,7 @@ function faultOfStream(evidence: Evidence, stream: StreamSample): Violation[] {
 }
 
 /** Whether its own instance was swapped out and its drain had reached the limit. */
-export function mayEnd({ swaps }: Evidence, stream: StreamSample, endedAt: number): boolean {
+function mayEnd({ swaps }: Evidence, stream: StreamSample, endedAt: number): boolean {
   const container = containerOf(stream)
   const swap = swaps.find(({ service, left }) => service === stream.service && left.includes(container!))
   return swap !== undefined && endedAt >= swap.limitAt

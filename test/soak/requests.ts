@@ -23,9 +23,7 @@ const uploadTickMs = 200
 /** Resolves when the last response is complete. */
 export async function runQuick({ load, chance, isOver, report }: Requests): Promise<void> {
   const agent = new Agent({ keepAlive: true, timeout: idleMs })
-  await runOpenLoop(load.perSecond, isOver, async (dueAt) =>
-    report(await exchange(load, quickAsk(chance, agent, dueAt))),
-  )
+  await runOpenLoop(load.perSecond, isOver, async () => report(await exchange(load, quickAsk(chance, agent))))
   agent.destroy()
 }
 
@@ -41,9 +39,9 @@ export async function runSlow({ load, chance, isOver, report }: Requests): Promi
   agent.destroy()
 }
 
-function quickAsk(chance: Chance, kept: Agent, dueAt: number): Ask {
+function quickAsk(chance: Chance, kept: Agent): Ask {
   const agent = chance.isTrue(0.8) ? kept : null
-  const ask = { agent, dueAt, takesMs: 0 }
+  const ask = { agent, takesMs: 0 }
   if (chance.isTrue(0.75)) return { ...ask, kind: 'get', method: 'GET', path: '/', send: end, check: isSelf }
   const body = quickBody(chance)
   const send = (request: ClientRequest) => end(request, body)
@@ -53,7 +51,7 @@ function quickAsk(chance: Chance, kept: Agent, dueAt: number): Ask {
 function slowAsk({ slowMs }: ServiceLoad, chance: Chance, agent: Agent | null): Ask {
   const kind = chance.pick(slowKinds)
   const takesMs = Math.round(chance.between(slowMs.least, slowMs.most))
-  const ask = { kind, agent, dueAt: performance.now(), takesMs }
+  const ask = { kind, agent, takesMs }
   if (kind === 'uploading') return { ...ask, ...upload(takesMs) }
   return { ...ask, method: 'GET', path: slowPath(kind, takesMs), send: end, check: isDone }
 }

@@ -11,7 +11,6 @@ import { judgeContainers, judgeLog } from './aftermath.ts'
 import { type App, createApp } from './app.ts'
 import { readAllTimes } from './deploy-times.ts'
 import type { Swap } from './evidence.ts'
-import { figuresOf } from './figures.ts'
 import { judge } from './judge.ts'
 import { startLoad } from './load.ts'
 import { type LoadPlan, lastingStreams, type ServiceLoad } from './plan.ts'
@@ -37,11 +36,10 @@ interface Run extends SoakOptions {
 }
 
 const pauseMs = { least: 500, most: 2500 }
-/** Load before the first swap and after the last one, for comparison. */
+/** Load before the first swap and after the last one. */
 const quietMs = 3000
 
 export async function runSoak(options: SoakOptions): Promise<Outcome> {
-  const beganAt = Date.now()
   const cleanups: (() => unknown)[] = []
   const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }
   const clean = async () => {
@@ -50,8 +48,7 @@ export async function runSoak(options: SoakOptions): Promise<Outcome> {
   const leave = () => void clean().finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
   try {
-    const outcome = await swapAndJudge(await openRun(scope, options))
-    return { ...outcome, durationMs: Date.now() - beganAt }
+    return await swapAndJudge(await openRun(scope, options))
   } finally {
     process.off('SIGINT', leave).off('SIGTERM', leave)
     await clean()
@@ -77,8 +74,8 @@ async function openRun(scope: Scope, options: SoakOptions): Promise<Run> {
   return { ...options, daemon, ports, chance, app, neighbour, scope }
 }
 
-async function swapAndJudge(run: Run): Promise<Omit<Outcome, 'durationMs'>> {
-  const { daemon, app, neighbour, seed, drainSeconds } = run
+async function swapAndJudge(run: Run): Promise<Outcome> {
+  const { daemon, app, neighbour } = run
   const plan = planOf(run)
   const load = startLoad(plan)
   run.scope.after(() => load.kill())
@@ -98,7 +95,7 @@ async function swapAndJudge(run: Run): Promise<Omit<Outcome, 'durationMs'>> {
     ...(await judgeContainers(daemon, [app, neighbour])),
     ...judgeLog(daemon),
   )
-  return { seed, drainSeconds, figures: figuresOf(evidence, neighbour.name), swaps, violations }
+  return { swaps, violations }
 }
 
 /** Runs one swap after another and stops at the first that fails. */

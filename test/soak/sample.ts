@@ -13,10 +13,6 @@ export interface RequestSample {
   connection: 'used' | 'new' | 'own' | 'encrypted' | 'new encrypted'
   sentAt: number
   doneAt: number
-  /** From the scheduled time. */
-  latencyMs: number
-  /** The part of it that was the sender's own delay. */
-  lateMs: number
   /** The sender of the response, if one arrived. */
   deploy: string | null
   instance: string | null
