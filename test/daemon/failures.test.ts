@@ -52,19 +52,6 @@ long('a Dockerfile in a subfolder is named, with the command that uses it', asyn
   )
 })
 
-long('a missing file of COPY is named with the reason', async (t) => {
-  const { deploy } = await failFirst(t, {
-    Dockerfile: await dockerfile('COPY server.js /server.js'),
-    '.dockerignore': '*.js',
-    'server.js': '',
-  })
-  assert.equal(
-    deploy.error,
-    'COPY server.js /server.js: there is no server.js in the build context: ' +
-      'it is in the source, but .dockerignore leaves it out',
-  )
-})
-
 test('a failed build names its command and exit code', async (t) => {
   const { deploy, log } = await failFirst(t, {
     Dockerfile: await dockerfile('RUN echo about to fail; exit 3'),
@@ -149,27 +136,6 @@ long('the port of a service overrides PORT in its env, with a log line', async (
     log.some((line) => line.startsWith(`the host has ${cpus} CPU`) && line.endsWith(` capped at ${cpus}`)),
   )
   assert.ok(log.some((line) => line.includes(` naming to ${suite.daemon.prefix}/${name}:`)))
-})
-
-long('an invalid PORT fails the deploy before an instance starts, without showing its value', async (t) => {
-  const env = [{ key: 'PORT', value: 'hush' }]
-  const { deploy, log } = await failFirst(t, await pageApp('page'), { env })
-
-  assert.equal(deploy.error, 'the variable PORT is not a port from 1 to 65535')
-  assert.ok(!log.some((line) => line.includes('started instance') || line.includes('hush')))
-})
-
-long('an unknown reference fails the deploy and names the variable, not its value', async (t) => {
-  const env = [{ key: 'DATABASE', value: 'hush-${{datastore.none.connectionString}}' }]
-  const { deploy } = await failFirst(t, await pageApp('page'), { env })
-  assert.match(deploy.error, /the variable DATABASE refers to \$\{\{datastore\.none\.connectionString\}\}/)
-  assert.doesNotMatch(deploy.error, /hush/)
-})
-
-long('a missing branch is reported with the default one', async (t) => {
-  const { deploy } = await failFirst(t, await pageApp('page'), { branch: 'nope' })
-  assert.equal(deploy.phase, 'fetching')
-  assert.match(deploy.error, /nope.*main/)
 })
 
 long('a hanging remote is abandoned at the fetch limit, and no git process remains', async (t) => {

@@ -126,16 +126,6 @@ long('a private image needs the credentials of its registry, which are never sho
   }
 })
 
-long('an image that does not exist fails the deploy with its name', async (t) => {
-  const { host, push } = await startRegistry(t)
-  await push('app:v1', 'one')
-
-  const { first } = await createService(`${host}/app:v2`)
-
-  assert.equal(first.error, `cannot pull ${host}/app:v2: ${host} has no such image`)
-  assert.equal((await logOfFailure(first)).at(-1), `failed: ${first.error}`)
-})
-
 long('while the registry is down the local image is used, with a log line', async (t) => {
   const { api } = suite
   const registry = await startRegistry(t)

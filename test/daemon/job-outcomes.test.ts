@@ -73,21 +73,6 @@ long('the container of a canceled run that ignores SIGTERM is killed after ten s
   assert.equal((await clearedJob(api, id)).exit_code, 137)
 })
 
-long('neither a finished nor a canceled run can be canceled', async () => {
-  const { api, daemon } = suite
-  const { name } = await aWorker()
-  for (const command of ['true', 'false']) {
-    const { id } = await requestJob(api, name, { command })
-    const { revision: _, ...run } = await finishedJob(api, id)
-    const { status, body } = await api.call('POST', `/jobs/${id}/cancel`)
-    assert.deepEqual([status, body.code], [409, 'not_cancelable'])
-    await clearedJob(api, id)
-    const { revision: __, ...after } = await api.get(`/jobs/${id}`)
-    assert.deepEqual(after, run)
-    assert.deepEqual(await jobContainers(docker, daemon, id), [])
-  }
-})
-
 long('a run that is canceled at any moment of its start leaves nothing', async () => {
   const { api, daemon } = suite
   const { name } = await aWorker()
@@ -98,24 +83,6 @@ long('a run that is canceled at any moment of its start leaves nothing', async (
     await clearedJob(api, id)
     assert.deepEqual(await jobContainers(docker, daemon, id), [], `canceled after ${afterMs} ms`)
   }
-})
-
-long('a pending run that is canceled never gets a container', async (t) => {
-  const { api, daemon } = suite
-  const cron = await createCron(t, api, { start_command: polite, overlap: 'queue' })
-  const events = await watchContainers(t, docker, daemon.prefix)
-  const running = await requestJob(api, cron.name, {})
-  await untilLogged(api, running.id, 'begun')
-  const waiting = await requestJob(api, cron.name, {})
-  await untilLogged(api, waiting.id, `waiting for ${running.id} of this service to end`)
-  const canceled = await api.post(`/jobs/${waiting.id}/cancel`)
-  await clearedJob(api, waiting.id)
-  await api.post(`/jobs/${running.id}/cancel`)
-  await clearedJob(api, running.id)
-
-  assert.deepEqual([canceled.status, canceled.exit_code, canceled.deploy_id], ['canceled', null, null])
-  assert.deepEqual(events.of(waiting.id), [])
-  assert.equal(events.of(running.id).filter(({ action }) => action === 'start').length, 1)
 })
 
 long('a suspended service has no active run when the response is sent', async (t) => {

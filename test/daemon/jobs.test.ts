@@ -143,20 +143,6 @@ test('a run past its time limit gets SIGTERM, and its output from then on is in 
   assert.deepEqual(await output(api, run.id), ['begun', 'last words'])
 })
 
-long('a run has the time limit of its service, and is killed when it ignores SIGTERM', async (t) => {
-  const { api } = suite
-  const limited = await createWorker(t, api, { timeout_seconds: 2 })
-  const command = 'trap "echo not yet" TERM; while true; do sleep 0.1; done'
-  const { id } = await requestJob(api, limited.name, { command })
-  const run = await finishedJob(api, id)
-
-  assert.deepEqual(
-    [run.status, run.exit_code, run.timeout_seconds, run.error],
-    ['failed', 137, 2, 'took longer than its limit of 2s (--timeout, --job-timeout)'],
-  )
-  assert.deepEqual(await output(api, id), ['not yet'])
-})
-
 test('a run has the image, env, limits and disk of the live version, and no more', async (t) => {
   const { api, daemon } = suite
   const neighbor = await createService(t, api, await pageApp('from the neighbor'), { shared_network: true })

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Body } from '../support/daemon/api.ts'
-import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { dockerfile, fetchPage, finishedDeploy, pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { ensureEngine } from '../support/docker/engine.ts'
-import { requestEngine } from '../support/docker/engine-request.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: ['--keep-images=2'] })
@@ -61,35 +59,4 @@ long('a previous version whose image was removed by retention is refused, with t
   assert.deepEqual([status, body.code], [400, 'invalid_request'])
   assert.match(body.detail, /the newest 2 of a service are kept/)
   assert.equal(await fetchPage(api, service.name), 'four')
-})
-
-long('a version whose image was removed from Docker is refused before anything starts', async (t) => {
-  const { api } = suite
-  const service = await createService(t, api, await pageApp('one'))
-  await service.deploy(await pageApp('two'))
-  await until('the former version to be gone', async () => {
-    const history = await api.get(`/deploys/${service.first.id}/history`)
-    return history.at(-1).state === 'deactivated'
-  })
-  await requestEngine(await ensureEngine(), `/images/${service.first.image}`, { method: 'DELETE' })
-
-  const { status, body } = await api.call('POST', `/services/${service.name}/rollback`, {
-    deploy_id: service.first.id,
-  })
-  assert.equal(status, 400)
-  assert.match(body.detail, /it was removed from Docker/)
-  assert.equal(await fetchPage(api, service.name), 'two')
-})
-
-long('a restart whose live image was removed from Docker is refused before anything starts', async (t) => {
-  const { api } = suite
-  const service = await createService(t, api, await pageApp('one'))
-  const image = `/images/${service.first.image}?force=true`
-  await requestEngine(await ensureEngine(), image, { method: 'DELETE' })
-
-  const { status, body } = await api.call('POST', `/services/${service.name}/restart`)
-
-  assert.deepEqual([status, body.code], [409, 'conflict'])
-  assert.equal((await api.get(`/services/${service.name}/deploys`)).length, 1)
-  assert.equal(await fetchPage(api, service.name), 'one')
 })

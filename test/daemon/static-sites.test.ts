@@ -85,13 +85,6 @@ long('without publish_dir the top folder is the site, without .git', async (t) =
   assert.deepEqual(await filesIn(name, ['/site/.git', '/site/.berth.Dockerfile']), [])
 })
 
-long('a hidden folder can be the site', async (t) => {
-  const files = { '.output/public/index.html': 'Built', '.output/secret': 's' }
-  const { name } = await createSite(t, files, { publish_dir: '.output/public' })
-
-  assert.equal(await fetchPage(suite.api, name), 'Built')
-})
-
 test("the site is extracted from the Dockerfile's image, and that image is removed", async (t) => {
   const Dockerfile = await dockerfile(
     'WORKDIR /app',
@@ -157,13 +150,6 @@ long('a site that is not in the expected folder is reported with the setting to 
     await deployAndFail(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }),
     /cannot be copied from/,
   )
-})
-
-long('a .dockerignore over its limits fails a site with a clear message', async (t) => {
-  const large = { 'index.html': '', '.dockerignore': 'a\n'.repeat(200_000) }
-  assert.equal(await deployAndFail(t, large), '.dockerignore is larger than 256 KiB')
-  const folder = { 'index.html': '', '.dockerignore/a': '' }
-  assert.equal(await deployAndFail(t, folder), '.dockerignore is not a file')
 })
 
 long('a folder that the last stage does not have is reported with its full path', async (t) => {

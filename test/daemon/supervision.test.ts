@@ -42,17 +42,6 @@ test('a killed instance and a removed one are back at their address', async (t) 
   await until('it to be live', async () => (await stateOf(api, name)) === 'live')
 })
 
-long('an instance that disappeared during downtime is restored with the daemon', async (t) => {
-  const { daemon } = suite
-  const { name } = await createService(t, daemon.api, await pageApp('page'))
-  const [before] = await running(daemon.api, name, 1)
-  await daemon.kill()
-  assert.equal(await fetch(`http://${before.address}/`).then((response) => response.text()), 'page')
-  await docker.getContainer(before.container_id).remove({ force: true })
-  await daemon.start()
-  await until('the page', async () => (await fetchPage(daemon.api, name)) === 'page')
-})
-
 test('instances scale up and down, each with its own address', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('page'))
@@ -148,93 +137,4 @@ test('deleting a service deletes everything of it; one in use is refused', async
   )
   const again = await api.post('/services', { name, type: 'web_service' })
   assert.equal(again.state, 'not_deployed')
-})
-
-long('the runtime log contains the output of the instances', async (t) => {
-  const { api } = suite
-  const settings = { start_command: 'echo first words; echo to stderr >&2; exec httpd -f -p $PORT' }
-  const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
-  const lines = await until('both lines', async () => {
-    const found: Body[] = []
-    for await (const { event, data } of api.events(`/services/${name}/logs?tail=10`)) {
-      if (event === 'log') found.push(JSON.parse(data))
-    }
-    return found.length >= 2 && found
-  })
-  assert.deepEqual(lines.map(({ stream, line, instance }) => [stream, line, instance]).sort(), [
-    ['stderr', 'to stderr', '0'],
-    ['stdout', 'first words', '0'],
-  ])
-})
-
-long('a followed runtime log continues with the instances of the next deploy', async (t) => {
-  const { api } = suite
-  const settings = { start_command: 'echo I am $BERTH_DEPLOY_ID; exec httpd -f -p $PORT' }
-  const { name, first } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
-  const seen: string[] = []
-  const reading = new AbortController()
-  t.after(() => reading.abort())
-  const read = async () => {
-    for await (const { data } of api.events(`/services/${name}/logs?follow=true`, {
-      signal: reading.signal,
-    })) {
-      seen.push(JSON.parse(data).line)
-    }
-  }
-  void read().catch(() => undefined)
-  await until('the first line', async () => seen.includes(`I am ${first.id}`))
-  const next = await api.post(`/services/${name}/restart`)
-  await until('the line of the next', async () => seen.includes(`I am ${next.id}`))
-  assert.equal(seen.filter((line) => line === `I am ${first.id}`).length, 1)
-})
-
-long('a restart without a live deploy is refused; with a queued deploy it returns that one', async (t) => {
-  const { api } = suite
-  const { name, request } = await createService(
-    t,
-    api,
-    await pageApp('page', `RUN sleep 8 # ${randomUUID()}`),
-    {
-      deploy: false,
-    },
-  )
-  assert.equal((await api.call('POST', `/services/${name}/restart`)).body.code, 'conflict')
-  const running = await request()
-  await until('its turn', async () => (await api.get(`/deploys/${running.id}`)).status === 'running')
-  const queued = await request()
-  assert.equal((await api.post(`/services/${name}/restart`)).id, queued.id)
-  await Promise.all([running, queued].map(({ id }) => finishedDeploy(api, id)))
-})
-
-long('readers who leave a followed runtime log at any moment do not affect the daemon', async (t) => {
-  const { api, daemon } = suite
-  const { name } = await createService(t, api, await pageApp('page'))
-  const { pid } = daemon
-  const leave = async (afterMs: number) => {
-    const signal = AbortSignal.timeout(afterMs)
-    const read = async () => {
-      for await (const _ of api.events(`/services/${name}/logs?follow=true`, { signal }));
-    }
-    await read().catch(() => undefined)
-  }
-  for (let afterMs = 1; afterMs <= 60; afterMs++) await leave(afterMs)
-  assert.equal((await api.call('GET', '/info')).status, 200)
-  assert.equal(daemon.pid, pid)
-})
-
-long('a followed runtime log has the last output of an instance that crashes immediately', async (t) => {
-  const { api } = suite
-  const command =
-    '[ -e /tmp/started ] && { echo my last words; exit 3; }; touch /tmp/started; sleep 20; exit 3'
-  const settings = { type: 'background_worker', start_command: command }
-  const { name } = await createService(t, api, { Dockerfile: await dockerfile() }, settings)
-  const reading = new AbortController()
-  t.after(() => reading.abort())
-  const seen: string[] = []
-  const read = async () => {
-    const events = api.events(`/services/${name}/logs?follow=true&tail=0`, { signal: reading.signal })
-    for await (const { data } of events) seen.push(JSON.parse(data).line)
-  }
-  void read().catch(() => undefined)
-  await until('the last words', async () => seen.includes('my last words'))
 })
