@@ -85,6 +85,13 @@ long('without publish_dir the top folder is the site, without .git', async (t) =
   assert.deepEqual(await filesIn(name, ['/site/.git', '/site/.berth.Dockerfile']), [])
 })
 
+long('a hidden folder can be the site', async (t) => {
+  const files = { '.output/public/index.html': 'Built', '.output/secret': 's' }
+  const { name } = await createSite(t, files, { publish_dir: '.output/public' })
+
+  assert.equal(await fetchPage(suite.api, name), 'Built')
+})
+
 test("the site is extracted from the Dockerfile's image, and that image is removed", async (t) => {
   const Dockerfile = await dockerfile(
     'WORKDIR /app',

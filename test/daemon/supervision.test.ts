@@ -42,6 +42,17 @@ test('a killed instance and a removed one are back at their address', async (t) 
   await until('it to be live', async () => (await stateOf(api, name)) === 'live')
 })
 
+long('an instance that disappeared during downtime is restored with the daemon', async (t) => {
+  const { daemon } = suite
+  const { name } = await createService(t, daemon.api, await pageApp('page'))
+  const [before] = await running(daemon.api, name, 1)
+  await daemon.kill()
+  assert.equal(await fetch(`http://${before.address}/`).then((response) => response.text()), 'page')
+  await docker.getContainer(before.container_id).remove({ force: true })
+  await daemon.start()
+  await until('the page', async () => (await fetchPage(daemon.api, name)) === 'page')
+})
+
 test('instances scale up and down, each with its own address', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('page'))
