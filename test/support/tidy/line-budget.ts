@@ -2,6 +2,6 @@
 
 export const lineBudget = {
   /** src without the dashboard, machines and storage. */
-  product: 62_200,
+  product: 61_300,
   dashboard: 0,
 } as const
