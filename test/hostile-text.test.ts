@@ -275,10 +275,12 @@ test('an archive with the largest extended headers does not hold the event loop'
   const unpack = () =>
     unpackArchive({ file: join(path, 'upload.tar.gz'), directory: join(path, 'source'), signal })
 
-  const holds: number[] = []
-  for (let tries = 0; tries < 3; tries++) holds.push((await cpuOf(unpack)).longestHoldMs)
-
-  assert.ok(Math.min(...holds) < shortHoldMs, `it was held for ${holds.join(', ')} ms`)
+  // There are 30 headers, and other events get their turn after each.
+  const share = await leastOf(async () => {
+    const { longestHoldMs, usedMs } = await cpuOf(unpack)
+    return longestHoldMs / usedMs
+  }, 0.1)
+  assert.ok(share < 0.1, `one turn took ${Math.round(share * 100)} % of the time`)
 })
 
 test('a build of tens of thousands of steps is logged in under a second of CPU', () => {

