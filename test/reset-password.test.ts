@@ -10,6 +10,7 @@ import { programArgs } from './support/daemon/program.ts'
 import { owner, signIn, signUp } from './support/http/session.ts'
 import { temporaryStorage } from './support/supervisor/supervision.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
+import { long } from './support/system/drill-size.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const newPassword = 'another horse, écrit à la main'
@@ -63,7 +64,7 @@ test('a running daemon applies the reset: password, sessions and attempts change
   await daemon.api.get('/info')
 })
 
-test('the reset closes open streams of ended sessions', async (t) => {
+long('the reset closes open streams of ended sessions', async (t) => {
   const daemon = await startDaemon(t)
   const { url } = daemon.api
   const headers = await signUp(url, daemon.dataDir)
@@ -75,7 +76,7 @@ test('the reset closes open streams of ended sessions', async (t) => {
   assert.match(await ended, /event: ready/)
 })
 
-test('a daemon started after the reset uses the new password', async (t) => {
+long('a daemon started after the reset uses the new password', async (t) => {
   const daemon = await startDaemon(t)
   await signUp(daemon.api.url, daemon.dataDir)
   await daemon.stop()

@@ -146,7 +146,7 @@ long('a daemon killed while it unpacks starts over, and the deploy goes live', a
   assert.deepEqual(names('work'), [])
 })
 
-test('deleting a service deletes its archive', async () => {
+long('deleting a service deletes its archive', async () => {
   const { api, name, deploy } = await createUploaded()
   const { id } = await deploy(await appArchive('one'))
   assert.ok(names('archives').includes(`${id}.tar.gz`))

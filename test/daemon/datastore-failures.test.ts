@@ -98,7 +98,7 @@ for (const [what, lose] of [
   ['disappears', (name: string) => containerOf(name).remove({ force: true, v: true })],
 ] as const) {
   for (const isDown of [false, true]) {
-    const testLoss = isDown ? long : test
+    const testLoss = what === 'is killed' && !isDown ? test : long
     testLoss(
       `a datastore that ${what}${isDown ? ' during downtime' : ''} is back with its data`,
       async (t: TestContext) => {

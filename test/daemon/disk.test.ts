@@ -37,7 +37,7 @@ test('a service with a disk keeps its data across deploys, and never runs two ve
   assert.deepEqual(await disks(), [{ ...disk, kept: true }])
 })
 
-test('a failed version releases the disk when it has stopped; the previous one serves again', async (t) => {
+long('a failed version releases the disk when it has stopped; the previous one serves again', async (t) => {
   const { api } = suite
   const enter = 'cd /data; [ ! -e lock ] || touch shared; touch lock'
   const serving = `${enter}; echo x >> count; trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait`

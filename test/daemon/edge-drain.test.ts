@@ -65,7 +65,7 @@ describe('a version that is replaced', { concurrency: true }, () => {
     })
   }
 
-  test('is not delayed by idle connections of the edge', async (t) => {
+  long('is not delayed by idle connections of the edge', async (t) => {
     const service = await createSlow(20)
     const load = startLoad(t, { ...placeOf(service), inFlight: 5, pauseMs: 20 })
     await load.round()

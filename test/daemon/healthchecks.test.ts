@@ -19,7 +19,7 @@ test('an image whose HEALTHCHECK fails does not go live', async (t) => {
   assert.match(first.error, /→ unhealthy: no database$/)
 })
 
-test("an image that becomes healthy goes live, without waiting for Docker's interval", async (t) => {
+long("an image that becomes healthy goes live, without waiting for Docker's interval", async (t) => {
   const check = 'HEALTHCHECK --interval=1h CMD ["sh", "-c", "[ -e /tmp/ready ]"]'
   const files = await pageApp('one', check)
   const start_command = '(sleep 3; touch /tmp/ready) & exec httpd -f -p $PORT -h /www'

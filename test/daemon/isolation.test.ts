@@ -115,26 +115,30 @@ test('a datastore is reachable by the services that refer to it, and by all when
   await until('it to be open', () => reaches(stranger))
 })
 
-test('a job run and a pre-deploy command have the network access of their service, and no more', {
-  skip,
-}, async () => {
-  const [server, other] = [await aPage('server'), await aPage('other')]
-  const look = ({ name }: { name: string }) =>
-    `wget -q -O - http://${name}:3000 2>/dev/null || echo refused; echo`
-  const command = [look(server), look(other)].join('\n')
-  const client = await aPage('client', {
-    env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],
-    pre_deploy_command: command,
-  })
+long(
+  'a job run and a pre-deploy command have the network access of their service, and no more',
+  {
+    skip,
+  },
+  async () => {
+    const [server, other] = [await aPage('server'), await aPage('other')]
+    const look = ({ name }: { name: string }) =>
+      `wget -q -O - http://${name}:3000 2>/dev/null || echo refused; echo`
+    const command = [look(server), look(other)].join('\n')
+    const client = await aPage('client', {
+      env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],
+      pre_deploy_command: command,
+    })
 
-  const { id } = await requestJob(site.api, client.name, { command: `${command}\n${look(client)}` })
-  await finishedJob(site.api, id)
+    const { id } = await requestJob(site.api, client.name, { command: `${command}\n${look(client)}` })
+    await finishedJob(site.api, id)
 
-  const lines = (await output(site.api, id)).filter((line) => line !== '')
-  assert.deepEqual(lines, ['server', 'refused', 'client'])
-  const log = (await site.api.get(`/deploys/${client.first.id}/logs`)) as unknown
-  assert.ok(JSON.stringify(log).includes('server'), JSON.stringify(log))
-})
+    const lines = (await output(site.api, id)).filter((line) => line !== '')
+    assert.deepEqual(lines, ['server', 'refused', 'client'])
+    const log = (await site.api.get(`/deploys/${client.first.id}/logs`)) as unknown
+    assert.ok(JSON.stringify(log).includes('server'), JSON.stringify(log))
+  },
+)
 
 long('a command that connects immediately already has its access', { skip }, async () => {
   const server = await aPage('server')

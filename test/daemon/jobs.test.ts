@@ -130,7 +130,7 @@ long('an image without a shell is named as the reason', async (t) => {
   assert.deepEqual(await jobContainers(docker, daemon, run.id), [])
 })
 
-test('a run past its time limit gets SIGTERM, and its output from then on is in its log', async () => {
+long('a run past its time limit gets SIGTERM, and its output from then on is in its log', async () => {
   const worker = await aWorker()
   const { api } = suite
   const command = 'trap "echo last words; exit 4" TERM; echo begun; while true; do sleep 0.1; done'

@@ -53,7 +53,7 @@ long('an instance that disappeared during downtime is restored with the daemon',
   await until('the page', async () => (await fetchPage(daemon.api, name)) === 'page')
 })
 
-test('instances scale up and down, each with its own address', async (t) => {
+long('instances scale up and down, each with its own address', async (t) => {
   const { api } = suite
   const { name } = await createService(t, api, await pageApp('page'))
   await api.post(`/services/${name}/scale`, { instances: 3 })

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { readTree, startCheckout } from '../support/git/checkout.ts'
 import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
-import { sized } from '../support/system/drill-size.ts'
+import { long, sized } from '../support/system/drill-size.ts'
 
 /**
  * An old commit on main, one on a branch, one that only a tag holds, and one that only a hidden ref holds.
@@ -115,7 +115,7 @@ test('a missing branch is reported with the default branch', async (t) => {
   })
 })
 
-test('a missing branch is reported with the first five if there is no default branch', async (t) => {
+long('a missing branch is reported with the first five if there is no default branch', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', {})
   for (const name of ['f', 'e', 'd', 'c', 'b', 'a']) repository.branch(name)
@@ -151,7 +151,7 @@ test('without a branch the default one of the remote is checked out, whatever it
   assert.equal(lines[0], 'the default branch is trunk')
 })
 
-test('a remote without a default branch gets one if the choice is clear', async (t) => {
+long('a remote without a default branch gets one if the choice is clear', async (t) => {
   const repository = createRepository(t)
   const commit = repository.commit('First', { 'a.txt': 'one' })
   const find = (wanted?: string) => {
@@ -188,7 +188,7 @@ test('a tag is found as the branch and as the commit, with and without a message
   await assert.rejects(find({ branch: 'main', commit: 'v3' }), missing)
 })
 
-test('a tag that looks like an id is found as it was typed, and wins over a shorter id', async (t) => {
+long('a tag that looks like an id is found as it was typed, and wins over a shorter id', async (t) => {
   const { repository, commits } = createHistory(t)
   const { old, head, side } = commits
   const tags = ['12', 'abc', 'DEADBEEF', 'CAFE1', 'a'.repeat(65), side.slice(0, 6)]

@@ -6,7 +6,7 @@ import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { keys } from '../../support/cli/pty.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
-import { long } from '../../support/system/drill-size.ts'
+import { long, sized } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'
@@ -135,7 +135,7 @@ test('Ctrl-C leaves the deploy running, prints how to follow it, and ends with e
   assert.equal((await finishedDeploy(suite.api, id!)).status, 'live')
 })
 
-for (const columns of [80, 120]) {
+for (const columns of sized([80], [80, 120])) {
   test(`at ${columns} columns each state has one line, and lines fit`, async (t) => {
     const files = await pageApp('one', slowStep(5))
     const { name } = await createService(t, suite.api, files, { deploy: false })

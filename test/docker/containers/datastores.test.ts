@@ -8,6 +8,7 @@ import { kinds } from '../../../src/effects/datastore/kind.ts'
 import { freePorts } from '../../../src/effects/datastore/start.ts'
 import { datastoreImages } from '../../support/docker/datastore-images.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const credentials = { username: 'default', password: 'canary4f0d9a61b7', database: null }
 const signal = new AbortController().signal
@@ -46,7 +47,7 @@ async function start(t: TestContext) {
   return { ...site, datastores, name, spec, made: container, ask, command }
 }
 
-test('an existing container is adopted; one of another request is replaced and keeps its data', async (t) => {
+long('an existing container is adopted; one of another request is replaced and keeps its data', async (t) => {
   const { datastores, spec, made: container, command, ask } = await start(t)
   assert.equal((await command('set', 'word', 'kept')).stdout, 'OK\n')
 
