@@ -142,8 +142,9 @@ function daysBetween(timeZone: string, timeOfDayMs: number, from: number, to: nu
   return days
 }
 
-test('a time of day occurs once on every day of the calendar, in every time zone', () => {
-  for (const timeZone of Intl.supportedValuesOf('timeZone')) {
+test('a time of day occurs once on every day of the calendar, in time zones of the whole world', () => {
+  const timeZones = Intl.supportedValuesOf('timeZone').filter((_, index) => index % sized(10, 1) === 0)
+  for (const timeZone of timeZones) {
     for (const change of [...changesBetween(timeZone, ...years), Date.UTC(2027)]) {
       const noon = Math.floor(change / dayMs) * dayMs + dayMs / 2
       const days: [number, number] = [noon - 2 * dayMs, noon + 2 * dayMs]

@@ -68,7 +68,7 @@ async function collectDues(
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata']
 const twoYears = ['30 2 * * *', '0 3 * * 1', '0 */6 * * *']
 
-for (const timezone of sized(zones.slice(0, 2), zones)) {
+for (const timezone of sized(zones.slice(0, 1), zones)) {
   // Frequent schedules are tested in one zone only, because they take long and use the same code.
   for (const schedule of timezone === 'Europe/Berlin'
     ? sized(twoYears.slice(0, 1), twoYears)
