@@ -3,6 +3,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
+import { rootState } from './root-state.ts'
 import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -184,7 +185,7 @@ export type BackupSnapshot = SnapshotFrom<typeof machine>
 
 export function toRecord(snapshot: BackupSnapshot) {
   const { context } = snapshot
-  const status = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
+  const status = rootState(snapshot)
   return {
     id: context.id,
     /** The owner in lists: the datastore. */

@@ -2,6 +2,7 @@
 // A command is never started twice. After a crash the container is found by its name, and the run continues.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type Problem, problemFields, problemOf } from './problem.ts'
+import { rootState } from './root-state.ts'
 import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
@@ -301,7 +302,7 @@ const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 
 /** A failed run is not over while its container may still run. */
 export function toRecord(snapshot: JobRunSnapshot) {
   const { context } = snapshot
-  const root = typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
+  const root = rootState(snapshot)
   return {
     id: context.id,
     service_id: context.serviceId,

@@ -2,6 +2,7 @@
 // `live` is not final: the actor of the live deploy supervises its instances until its duty ends.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { problemFields } from '../problem.ts'
+import { rootState } from '../root-state.ts'
 import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from '../slot.ts'
 import {
   contextOfTurn,
@@ -388,8 +389,4 @@ function claimsService(snapshot: DeploySnapshot): boolean {
   if (!exclusive) return snapshot.matches({ running: 'switching' })
   const holdsDisk = ['starting', 'checking', 'switching'].includes(phase ?? '')
   return holdsDisk && ['running', 'failing', 'canceling'].includes(rootState(snapshot))
-}
-
-function rootState(snapshot: DeploySnapshot): string {
-  return typeof snapshot.value === 'string' ? snapshot.value : Object.keys(snapshot.value)[0]!
 }

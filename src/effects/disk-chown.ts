@@ -45,7 +45,7 @@ async function changeOwner(ports: DiskChownPorts, input: ChownInput, signal: Abo
   // `-h` changes a link itself, not what it leads to.
   const argv = ['sh', '-c', `exec chown -Rh "$0" ${mountPath}`, idsText(ids)]
   const volume = { name: disk, mountPath }
-  const spec = { id, image, argv, volume, ...limits, env: {}, beside: null, user: '0:0' }
+  const spec = { id, image, argv, volume, ...limits, env: {}, networkOf: null, user: '0:0' }
   const { exitCode, stderr } = await tools.run(spec, {}, signal)
   if (exitCode === 0) return ids
   const reason = stderr.trim().replaceAll('\n', '; ').slice(0, shownChars) || `exit code ${exitCode}`

@@ -143,16 +143,16 @@ function openSample(work: (signal: AbortSignal) => Promise<{ at: string }> = for
   const durable = makeDurable(machine.provide({ actors }), journal)
   const actor: AnyActorRef = createActor(durable, { input: { id: 'err-1' } })
   actor.subscribe({ error: () => undefined })
-  return { actor, told: reports, commit: () => acts.shift()!() }
+  return { actor, reports, commit: () => acts.shift()!() }
 }
 
 test('an actor that is created but not started has no effects', () => {
-  const { actor, told: reports } = openSample()
+  const { actor, reports } = openSample()
   assert.deepEqual([actor.getSnapshot().value, reports], ['working', []])
 })
 
 test('effects of the left state abort before the commit; those of the new state start after it', () => {
-  const { actor, told: reports, commit } = openSample()
+  const { actor, reports, commit } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   const before = [...reports]
@@ -162,7 +162,7 @@ test('effects of the left state abort before the commit; those of the new state 
 })
 
 test('a commit that never completes starts nothing', async () => {
-  const { actor, told: reports } = openSample()
+  const { actor, reports } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   await new Promise((resolve) => setImmediate(resolve))
@@ -170,7 +170,7 @@ test('a commit that never completes starts nothing', async () => {
 })
 
 test('the result of an effect is a transition like any other', async () => {
-  const { actor, told: reports } = openSample(async () => ({ at }))
+  const { actor, reports } = openSample(async () => ({ at }))
   actor.start()
   await eventually('the end', () => actor.getSnapshot().status === 'done')
   assert.deepEqual(reports, ['work began', 'working -> done by xstate.done.actor.work'])
@@ -178,7 +178,7 @@ test('the result of an effect is a transition like any other', async () => {
 
 test('an aborted effect cannot reach the next state, before or after the commit', async () => {
   let reject: (error: unknown) => void = () => undefined
-  const { actor, told: reports, commit } = openSample(() => new Promise((_, fail) => (reject = fail)))
+  const { actor, reports, commit } = openSample(() => new Promise((_, fail) => (reject = fail)))
   actor.start()
   actor.send({ type: 'cancel', at })
   reject({ code: 'aborted', message: 'late', at })
@@ -190,7 +190,7 @@ test('an aborted effect cannot reach the next state, before or after the commit'
 })
 
 test('an event that the chart does not handle is ignored, and the snapshot is the same object', () => {
-  const { actor, told: reports } = openSample()
+  const { actor, reports } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   const before = actor.getSnapshot()
@@ -200,7 +200,7 @@ test('an event that the chart does not handle is ignored, and the snapshot is th
 })
 
 test('an exception inside the chart rejects the event, and the effects keep running', () => {
-  const { actor, told: reports } = openSample()
+  const { actor, reports } = openSample()
   actor.start()
   const before = actor.getSnapshot()
   actor.send({ type: 'explode', at })
@@ -210,21 +210,21 @@ test('an exception inside the chart rejects the event, and the effects keep runn
 })
 
 test('a failure that the chart does not handle is reported and is not a transition', async () => {
-  const { actor, told: reports } = openSample(() => Promise.reject({ code: 'bug', message: 'odd', at }))
+  const { actor, reports } = openSample(() => Promise.reject({ code: 'bug', message: 'odd', at }))
   actor.start()
   await eventually('the failure', () => actor.getSnapshot().status === 'error')
   assert.deepEqual(reports, ['work began', `failed: {"code":"bug","message":"odd","at":"${at}"}`])
 })
 
 test('stopping aborts running effects and is never journaled', () => {
-  const { actor, told: reports } = openSample()
+  const { actor, reports } = openSample()
   actor.start()
   actor.stop()
   assert.deepEqual(reports, ['work began', 'work aborted'])
 })
 
 test('a commit that completes after the stop starts nothing', () => {
-  const { actor, told: reports, commit } = openSample()
+  const { actor, reports, commit } = openSample()
   actor.start()
   actor.send({ type: 'cancel', at })
   actor.stop()

@@ -18,7 +18,7 @@ export interface OneShotSpec extends Limits {
   /** Secrets come in here: arguments can be read by every user of the host. */
   env: Record<string, string>
   /** The container whose network it shares; null for no network. */
-  beside: string | null
+  networkOf: string | null
   /** By default that of the image. */
   user?: string
   volume?: { name: string; mountPath: string }
@@ -164,7 +164,7 @@ function toolOptions(owner: Owner, spec: OneShotSpec, host: { cpus: number }) {
     AttachStdin: true,
     HostConfig: {
       Init: true,
-      NetworkMode: spec.beside === null ? 'none' : `container:${spec.beside}`,
+      NetworkMode: spec.networkOf === null ? 'none' : `container:${spec.networkOf}`,
       RestartPolicy: { Name: 'no' as const },
       ...confinement,
       Mounts: spec.volume === undefined ? [] : [toMount(spec.volume)],

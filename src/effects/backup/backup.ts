@@ -198,8 +198,8 @@ export function runTool(
   const limits = limitsOf(ports, record)
   const memoryLimitMb = Math.max(limits.memoryLimitMb, ports.settings.defaultMemoryLimitMb)
   const image = imageOf(ports, record.kind, record.version)
-  const beside = sharesNetwork ? name : null
-  const spec = { ...limits, memoryLimitMb, id, image, argv, env, beside, ...(volume && { volume }) }
+  const networkOf = sharesNetwork ? name : null
+  const spec = { ...limits, memoryLimitMb, id, image, argv, env, networkOf, ...(volume && { volume }) }
   return ports.tools.run(spec, streams, signal)
 }
 

@@ -22,7 +22,7 @@ async function openSite(t: TestContext) {
     image: images.busybox,
     argv: ['sh', '-c', script],
     env: {},
-    beside: null,
+    networkOf: null,
     memoryLimitMb: 32,
     cpuLimit: 1,
     pidsLimit: 64,
@@ -227,9 +227,9 @@ test('attached to a container it shares its network, and otherwise it has none',
   // 5432, as the kernel writes it.
   const look = 'for i in $(seq 100); do grep -q :1538 /proc/net/tcp* && exit 0; sleep 0.1; done; exit 1'
 
-  const beside = await run(look, {}, { beside: server.name })
+  const shared = await run(look, {}, { networkOf: server.name })
   const alone = await run('grep -q :1538 /proc/net/tcp*')
 
-  assert.deepEqual([beside.exitCode, alone.exitCode], [0, 1])
-  await assert.rejects(run('true', {}, { beside: `${server.name}-gone` }), { code: 'docker_error' })
+  assert.deepEqual([shared.exitCode, alone.exitCode], [0, 1])
+  await assert.rejects(run('true', {}, { networkOf: `${server.name}-gone` }), { code: 'docker_error' })
 })

@@ -365,7 +365,7 @@ test('a dry run lists references to missing datastores', async (t) => {
   const { call, create, make } = await startDatastores(t, {
     obtainImage: (input, signal) =>
       input.version === '99'
-        ? fails('image_missing', 'there is none')(input, signal)
+        ? fails('image_missing', 'the image is missing')(input, signal)
         : Promise.resolve({ at: new Date().toISOString() }),
     trashDatastore: waits,
   })
@@ -378,7 +378,7 @@ test('a dry run lists references to missing datastores', async (t) => {
   await create({ name: 'web' })
   const all = ['connectionString', 'externalConnectionString', 'host', 'port', 'user', 'password', 'database']
   const requests = [
-    ...['shop-db', 'cache', 'never', 'leaving', 'web', 'nobody'].flatMap((name) =>
+    ...['shop-db', 'cache', 'never', 'leaving', 'web', 'unknown'].flatMap((name) =>
       all.map((property) => `datastore.${name}.${property}`),
     ),
     'datastore.shop-db.url',
@@ -396,7 +396,7 @@ test('a dry run lists references to missing datastores', async (t) => {
   assert.deepEqual(
     lost.sort(),
     [
-      ...['leaving', 'nobody', 'web'].flatMap((name) =>
+      ...['leaving', 'unknown', 'web'].flatMap((name) =>
         all.map((property) => `datastore.${name}.${property}`),
       ),
       'datastore.cache.database',

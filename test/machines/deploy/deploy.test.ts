@@ -487,7 +487,7 @@ function recordingEffects(changes: Record<string, TestEffect> = {}) {
   const awaitTurn = async () => ({ ...grantedTurn, preDeploy: true })
   const effects = Object.entries(happyEffects({ awaitTurn, ...changes }))
   return {
-    told: inputs,
+    inputs,
     effects: Object.fromEntries(effects.map(([name, effect]) => [name, listen(name, effect)])),
   }
 }
@@ -497,7 +497,7 @@ const inMinutes = (count: number) => Date.parse(deployInput().at) + count * minu
 
 test('every effect receives its owner, the earlier results, and its deadline', async () => {
   const input = deployInput({ clearCache: true })
-  const { told: inputs, effects } = recordingEffects()
+  const { inputs, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('deactivated')
   const image = 'berth/shop:dep-1'
   const expected = { port: 3000, portSource: 'default' }
@@ -516,7 +516,7 @@ test('every effect receives its owner, the earlier results, and its deadline', a
 
 test('a pull receives its image, and has the time limit of a fetch', async () => {
   const input: DeployInput = imageInput()
-  const { told: inputs, effects } = recordingEffects()
+  const { inputs, effects } = recordingEffects()
   await runMachine(machine, effects, { input }).reached('live')
   assert.deepEqual(inputs.pullImage, { ...owner, source: input.source, deadlineAt: inMinutes(1 + 10) })
 })
@@ -531,6 +531,6 @@ test('the cleanup receives the previous live deploy, and the reason for the clea
   await run.reached('canceled')
 
   const common = { ...owner, formerDeployId: 'dep-0' }
-  assert.deepEqual(failing.told.removeTraces, { ...common, outcome: failure.message, canceled: false })
-  assert.deepEqual(canceling.told.removeTraces, { ...common, outcome: 'canceled by Ada', canceled: true })
+  assert.deepEqual(failing.inputs.removeTraces, { ...common, outcome: failure.message, canceled: false })
+  assert.deepEqual(canceling.inputs.removeTraces, { ...common, outcome: 'canceled by Ada', canceled: true })
 })

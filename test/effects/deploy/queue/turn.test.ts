@@ -279,7 +279,7 @@ test('a missing image is refused before anything is frozen', async (t) => {
   const reuse = { ...deployInput().source, kind: 'reuse' as const }
   const queue = await openDeployQueue(t, { service: { live_deploy_id: 'dep-1' } })
   const transition = transitionOf({ id: 'dep-1' }, { status: 'live' })
-  const image = 'localhost/berth-test/nobody-made-this:1'
+  const image = 'localhost/berth-test/never-built:1'
   await queue.storage.actors.create({ ...transition, record: { ...transition.record, image } })
   await queue.is('dep-2', 'queued')
 
