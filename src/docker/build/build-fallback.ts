@@ -43,12 +43,13 @@ export class BuilderWatch {
   readonly #engine: Engine
   readonly #options: WatchOptions
   readonly #times: typeof usualTimes
-  readonly #builds = new Set<AbortController>()
+  /** Each with its end. */
+  readonly #builds = new Map<AbortController, Promise<unknown>>()
   readonly #closing = new AbortController()
   #since: string | null = null
   #recovery: Promise<void> = Promise.resolve()
   #isWatching = false
-  /** When a step began, a build ended on its own, or a probe ended. */
+  /** When a step began, a build succeeded, or a probe ended. */
   #aliveAt = 0
 
   constructor(engine: Engine, options: WatchOptions) {
@@ -62,18 +63,24 @@ export class BuilderWatch {
     return this.#since
   }
 
-  /** Runs a build by it; throws `BuilderHangs` when it hangs. */
+  /** Runs a build by it; throws `BuilderHangs` when it hangs, once all builds by it have ended. */
   async during<T>(request: BuildRequest, build: (request: BuildRequest) => Promise<T>): Promise<T> {
     if (this.#since !== null) throw new BuilderHangs('the builder of the engine hangs')
     const abort = new AbortController()
     const signal = AbortSignal.any([request.signal, abort.signal])
-    this.#builds.add(abort)
+    const running = build({ ...request, onStep: () => this.#sawLife(), signal })
+    this.#builds.set(abort, running)
     if (!this.#isWatching) void this.#watch()
     try {
-      return await build({ ...request, onStep: () => this.#sawLife(), signal })
+      const built = await running
+      this.#sawLife()
+      return built
+    } catch (error) {
+      // What the hanging builder left is removed before another one builds.
+      if (error instanceof BuilderHangs) await Promise.allSettled(this.#builds.values())
+      throw error
     } finally {
       this.#builds.delete(abort)
-      if (!signal.aborted) this.#sawLife()
     }
   }
 
@@ -130,7 +137,7 @@ export class BuilderWatch {
     this.#since = since
     this.#recovery = this.#recover(since)
     this.#options.onHang(since)
-    for (const build of this.#builds) build.abort(new BuilderHangs('the builder of the engine hangs'))
+    for (const build of this.#builds.keys()) build.abort(new BuilderHangs('the builder of the engine hangs'))
   }
 
   /** An aborted probe means that the engine is restarting. Never resolves after `close`. */

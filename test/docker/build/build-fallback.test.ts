@@ -1,8 +1,10 @@
 // Builds while the BuildKit of the engine hangs. test/support/docker/hung-builder.ts makes it hang.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BuildRequest } from '../../../src/docker/build/build.ts'
 import { BuilderWatch, createFallback } from '../../../src/docker/build/build-fallback.ts'
-import { openEngine } from '../../../src/docker/engine/client.ts'
+import { type Engine, openEngine } from '../../../src/docker/engine/client.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage } from '../../../src/docker/images/images.ts'
 import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
@@ -86,6 +88,48 @@ test('while BuildKit hangs a build uses the classic builder, or names the featur
     code: 'builder_hangs',
     message: "the Docker engine's BuildKit hangs, and the Dockerfile needs BuildKit (RUN --mount)",
   })
+  const abort = new AbortController()
+  const untilWorking = site.watch.waitUntilWorking(abort.signal)
+  abort.abort(new Error('canceled'))
+  await assert.rejects(untilWorking, /^Error: canceled$/)
+})
+
+test('a build leaves a hanging BuildKit only when all others have ended', async (t) => {
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const hanging = {
+    ping: async () => undefined,
+    fork: () => ({
+      call: (_: string, __: unknown, { signal }: { signal: AbortSignal }) => untilAborted(signal),
+      close: () => undefined,
+    }),
+  } as unknown as Engine
+  const times = { lookMs: 5, silenceMs: 10, probeMs: 20, recheckMs: 60_000 }
+  const watch = new BuilderWatch(hanging, { onHang: () => {}, onWorks: () => {}, times })
+  // The watch alone does not keep a process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.after(() => {
+    clearInterval(alive)
+    watch.close()
+  })
+  const seen: string[] = []
+  const build = async (name: string, endsAfterMs: number) => {
+    const request = { signal: new AbortController().signal } as BuildRequest
+    const work = async ({ signal }: BuildRequest) => {
+      try {
+        await untilAborted(signal)
+      } finally {
+        await sleep(endsAfterMs)
+        seen.push(`${name} ended`)
+      }
+    }
+    await watch.during(request, work).catch(() => seen.push(`${name} left`))
+  }
+
+  await Promise.all([build('one', 0), build('other', 200)])
+
+  assert.deepEqual(seen.slice(0, 2), ['one ended', 'other ended'])
+  assert.deepEqual(seen.slice(2).sort(), ['one left', 'other left'])
 })
 
 long('once BuildKit works again it is used again', async (t) => {
