@@ -1,5 +1,5 @@
-// Splits the output of a command without a terminal into stdout and stderr as it arrives. A frame may span
-// several chunks and is passed on in pieces: nothing waits for the end of a frame.
+// Splits the output of a command without a terminal into stdout and stderr as it arrives, and keeps a part of
+// it. A frame may span several chunks and is passed on in pieces: nothing waits for the end of a frame.
 import { toBytes } from '../engine/stream-lines.ts'
 
 export type OutputStream = 'stdout' | 'stderr'
@@ -35,7 +35,7 @@ export function createFrameSplitter(wrote: (stream: OutputStream, bytes: Buffer)
 }
 
 export interface CommandOutput {
-  /** The output that no stream consumed; at most 64 KiB. */
+  /** The first 64 KiB; empty if a consumer took it. */
   stdout: string
   /** The last 8 KiB. */
   stderr: string
@@ -52,15 +52,25 @@ export async function readOutput(
   const pieces: [OutputStream, Buffer][] = []
   const split = createFrameSplitter((from, bytes) => void pieces.push([from, bytes]))
   let stdout = Buffer.alloc(0)
-  let stderr = Buffer.alloc(0)
+  let errors: Buffer[] = []
+  let errorBytes = 0
   for await (const chunk of stream) {
     const { buffer, byteOffset, length } = toBytes(chunk)
     split(Buffer.from(buffer, byteOffset, length))
     for (const [from, piece] of pieces.splice(0)) {
-      if (from === 'stderr') stderr = Buffer.concat([stderr, piece]).subarray(-maxErrorBytes)
-      else if (take) await take(piece)
-      else stdout = Buffer.concat([stdout, piece.subarray(0, maxOutputBytes - stdout.length)])
+      if (from === 'stderr') {
+        errors.push(piece)
+        errorBytes += piece.length
+      } else if (take) await take(piece)
+      else if (stdout.length < maxOutputBytes)
+        stdout = Buffer.concat([stdout, piece.subarray(0, maxOutputBytes - stdout.length)])
+    }
+    // Rarely, because a program may write many short lines.
+    if (errorBytes > 8 * maxErrorBytes) {
+      errors = [Buffer.concat(errors).subarray(-maxErrorBytes)]
+      errorBytes = maxErrorBytes
     }
   }
+  const stderr = Buffer.concat(errors).subarray(-maxErrorBytes)
   return { stdout: stdout.toString('utf8'), stderr: stderr.toString('utf8') }
 }

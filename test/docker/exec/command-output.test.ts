@@ -65,6 +65,20 @@ test('a large frame is passed on as it arrives, not when it is complete', async 
   assert.deepEqual(seen, [more, 'took 42', more, 'took 58', more])
 })
 
+test('the next piece is not read before the previous one was accepted', async () => {
+  let open = 0
+  let most = 0
+  const frames = Array.from({ length: 20 }, (_, at) => frame(stdout, `${at}`))
+
+  await readOutput(chunksOf(Buffer.concat(frames)), async () => {
+    most = Math.max(most, ++open)
+    await new Promise((resolve) => setImmediate(resolve))
+    open--
+  })
+
+  assert.deepEqual([most, open], [1, 0])
+})
+
 test('the first 64 KiB of unread output are retained, and the last 8 of standard error', async () => {
   const many = Array.from({ length: 10_000 }, (_, at) => `${String(at).padStart(15, '0')}\n`)
   const chunks = many.flatMap((line) => [frame(stdout, line), frame(stderr, line)])
