@@ -104,7 +104,7 @@ export class Log {
 
   /** The lines with the last `count` numbers, after a flush: fewer than `count` if some are missing. */
   async tail(count: number): Promise<LogLine[]> {
-    if (this.#queue.sizeBytes > 0) await this.flush()
+    if (this.#queue.sizeBytes > 0 || this.#writing !== null) await this.flush()
     const lines: LogLine[] = []
     let at = Math.max(0, this.#head - count)
     for (let batch = await this.batchAfter(at); batch !== null; batch = await this.batchAfter(at)) {

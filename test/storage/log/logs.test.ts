@@ -158,6 +158,14 @@ test('the tail of a log has the line that was appended just now', async (t) => {
     (await logs.tail('svc-1', 10)).map(({ line }) => line),
     ['the last one'],
   )
+
+  logs.append('svc-1', 'stdout', 'one that is being written')
+  const writing = logs.flush('svc-1')
+  await Promise.resolve()
+  const [last] = await logs.tail('svc-1', 1)
+
+  equal(last?.line, 'one that is being written')
+  await writing
 })
 
 test('the tail of a log is its last lines, from memory and from the file', async (t) => {
