@@ -122,7 +122,8 @@ interface Work<State> {
   begin(): Promise<State>
   look(state: State): Promise<State>
   isUnderWay(state: State): boolean
-  interruption?(state: State): CliFailure
+  /** The failure after Ctrl-C. The state is null before the first answer. */
+  interruption?(state: State | null): CliFailure | null
 }
 
 const pollMs = 400
@@ -139,6 +140,6 @@ export async function showWork<State>(
       return state
     })
   } catch (error) {
-    throw (signal.aborted && state !== null && interruption?.(state)) || error
+    throw (signal.aborted && interruption?.(state)) || error
   }
 }

@@ -13,8 +13,6 @@ import { ownAddressOf } from '../pipeline/origin.ts'
 import { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import * as account from '../routes/account.ts'
-import * as sessions from '../routes/account.ts'
-import * as tokens from '../routes/account.ts'
 import {
   alertOf,
   checkbox,
@@ -73,12 +71,12 @@ async function signOut(call: FormCall): Promise<Page> {
 async function endSession(call: FormCall): Promise<Page> {
   const { id } = call.body
   const params = validate(SessionParams, { id })
-  const { headers } = await sessions.deleteSession({ ...call, params })
+  const { headers } = await account.deleteSession({ ...call, params })
   return redirect(accountPath, headers)
 }
 
 async function endOtherSessions(call: FormCall): Promise<Page> {
-  await sessions.deleteOtherSessions(call)
+  await account.deleteOtherSessions(call)
   return redirect(accountPath)
 }
 
@@ -88,13 +86,13 @@ async function createToken(call: FormCall): Promise<Page> {
   const limits = { services: names.length > 0 ? names : null, expires_in_days: days ? Number(days) : null }
   const grant = { name, role, ...limits }
   const body = validate(CreateToken, grant)
-  return pageFor(call, { created: await tokens.createToken({ ...call, body }) })
+  return pageFor(call, { created: await account.createToken({ ...call, body }) })
 }
 
 async function revokeToken(call: FormCall): Promise<Page> {
   const { id } = call.body
   const params = validate(TokenParams, { id })
-  await tokens.deleteToken({ ...call, params })
+  await account.deleteToken({ ...call, params })
   return redirect(accountPath)
 }
 
@@ -114,8 +112,8 @@ function pageFor(call: SignedInCall, outcome: FormOutcome): Page {
   const { context, request } = call
   const details = {
     email: context.administrator.get()!.email,
-    sessions: sessions.listSessions(call),
-    tokens: tokens.listTokens(call),
+    sessions: account.listSessions(call),
+    tokens: account.listTokens(call),
     loginCommand: `berth login ${ownAddressOf(context, request)}`,
     startCode: context.terminalLogins.startCode.current(),
   }
@@ -180,7 +178,7 @@ function disclosed(title: string, act: string, typed: Form, content: Html): Html
   return html`<details ${attributes}><summary>${title}</summary>${formFor(act, content)}</details>`
 }
 
-/** `act` must be a key of `acts` in account.ts. */
+/** `act` must be a key of `acts`. */
 function formFor(act: string, content: Html): Html {
   return html`<form method="post"><input type="hidden" name="act" value="${act}">${content}</form>`
 }

@@ -4,7 +4,7 @@ import type { EventStream } from '../server/event-stream.ts'
 
 export type LongLived = Pick<EventStream, 'end' | 'onClose'>
 
-/** For credentials that expire or are revoked by another process. */
+/** It also checks on its own, for credentials that expire or are revoked by another process. */
 const checkEveryMs = 2000
 
 export function createStreamGuard(isValid: (caller: CallerId) => boolean) {

@@ -1,4 +1,4 @@
-// The domains of a service, effective immediately. host-claims.ts checks that no other service has the host.
+// The domains of a service, effective immediately. service-rules.ts refuses the host of another service.
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'

@@ -1,4 +1,4 @@
-// The routes that several kinds of records have: the history, the log, and why one failed.
+// The routes that several kinds of records have: the record, its log, its history, and why it failed.
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
 import type { Caller } from '../../account/callers.ts'

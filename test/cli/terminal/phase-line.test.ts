@@ -29,6 +29,12 @@ test('without a terminal nothing is cut or aligned', () => {
   assert.equal(windowLine(screen(false), detail), `   │ ${detail}`)
 })
 
+test('log output cannot move the cursor', () => {
+  const line = windowLine(screen(true), '\x1b[31mred\x1b[0m\x1b[5A\rback\x07\tend')
+
+  assert.equal(line, '   │ redback  end')
+})
+
 test('text is cut by its width on the screen, between letters', () => {
   assert.deepEqual([clip('abc', 3), clip('abcd', 3), clip('漢字漢', 5)], ['abc', 'ab…', '漢字…'])
 })

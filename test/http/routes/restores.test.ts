@@ -241,12 +241,18 @@ test('plain SQL is accepted, also gzipped and with a byte order mark', async (t)
   }
 })
 
-test('the datastore is checked before a byte is sent', async (t) => {
+test('the type, the size and the datastore are checked before a byte is sent', async (t) => {
   const { raw, files, kept, begin, world, datastoreOf } = await startRestores(t)
-  const refusalOf = async (name: string) => {
-    const { text } = await raw(headFor(name, 'Content-Length: 1000'))
+  const refusalOf = async (name: string, ...lines: string[]) => {
+    const { text } = await raw(headFor(name, ...(lines.length > 0 ? lines : ['Content-Length: 1000'])))
     return `${text.slice(9, 12)} ${/"code":"(\w+)"/.exec(text)?.[1]}`
   }
+
+  for (const type of ['text/plain', 'application/gzip']) {
+    const head = ['Content-Length: 1000', `Content-Type: ${type}`]
+    assert.equal(await refusalOf('shop-db', ...head), '415 unsupported_media_type')
+  }
+  assert.equal(await refusalOf('shop-db', `Content-Length: ${1024 ** 4 + 1}`), '413 payload_too_large')
 
   await begin((await kept('shop-db')).id)
   assert.equal(await refusalOf('shop-db'), '409 conflict')

@@ -157,7 +157,7 @@ async function awaitWork<W extends Work>(
     begin,
     look: ({ id }) => cli.client.call<W>('GET', `${path}/${id}`),
     isUnderWay,
-    interruption: ({ id }) => interruption(`${id} continues in the background`),
+    interruption: (begun) => begun && interruption(`${begun.id} continues in the background`),
   })
   if (over.status === 'good' || over.status === 'done') return over
   const hint = name === 'restoring' ? 'nothing was changed: the previous data is still served' : undefined

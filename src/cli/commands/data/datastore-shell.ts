@@ -168,7 +168,10 @@ function untilExit(cli: Cli, socket: WebSocket, give: (bytes: number) => void): 
       const message = parseMessage(data)
       if (message.type === 'taken') give(message.bytes)
       else if (message.type === 'exit') resolve(message.code)
-      else if (message.type === 'error') reject(new CliFailure(message.detail, message))
+      else if (message.type === 'error') {
+        const { code, detail, hint } = message
+        reject(new CliFailure(detail, { code, hint }))
+      }
     })
     socket.on('error', (error) => reject(lost(client.url, error.message)))
     socket.on('close', (code) => {

@@ -76,7 +76,7 @@ async function chown(cli: Cli, serviceName: string, named: string, owner: string
     begin: () => client.call<DiskChown>('POST', path, { body: owner === undefined ? {} : { owner } }),
     look: () => client.call<DiskChown>('GET', path),
     isUnderWay: ({ status }) => status === 'running',
-    interruption: ({ id }) => interruption(`${id} continues in the background`),
+    interruption: (begun) => begun && interruption(`${begun.id} continues in the background`),
   })
   const { status, error, hint, uid, gid } = change
   if (status === 'failed') {
