@@ -19,6 +19,35 @@ test('a service reuses its own cache mount; another service does not', async (t)
   assert.ok(ends(kept, 'poison'), kept.join('\n'))
 })
 
+test('a Dockerfile that knows the namespace of another service still gets its own mount', async (t) => {
+  const name = 'BUILDKIT_CACHE_MOUNT_NS'
+  const { victim, poisoner } = await openServices(t)
+  const mount = (id: string) => `RUN --mount=type=cache,target=/cache,id=${id}`
+
+  const written = await build(
+    victim,
+    `ARG ${name}\n${mount('x')} echo secret > /cache/file; echo "namespace is $${name}"`,
+  )
+  const namespace = written.flatMap((line) => / namespace is (\w{32})$/.exec(line)?.[1] ?? [])[0]
+  assert.ok(namespace, written.join('\n'))
+
+  const reads = [`ARG ${name}=${namespace}`, `ENV ${name}=${namespace}`].flatMap((line, index) => [
+    line,
+    `${mount('x')} : ${index} && cat /cache/file || echo nothing`,
+    `${mount(`../${namespace}/x`)} : ${index} && cat /cache/file || echo nothing`,
+    `${mount(`${namespace}/x`)} : ${index} && cat /cache/file || echo nothing`,
+  ])
+  const read = await build(poisoner, reads.join('\n'))
+  assert.equal(read.filter((line) => ends([line], 'nothing')).length, 6, read.join('\n'))
+  assert.ok(!ends(read, 'secret'))
+
+  const { api } = suite
+  for (const wish of [{ build_args: { [name]: namespace } }, { build_env: [name] }]) {
+    const { status } = await api.call('PATCH', `/services/${poisoner.name}`, wish)
+    assert.equal(status, 400)
+  }
+})
+
 test('clear_cache empties the cache mounts of a service, and later builds use the new ones', async (t) => {
   const mount = 'RUN --mount=type=cache,target=/cache,id=some'
   const { victim } = await openServices(t)

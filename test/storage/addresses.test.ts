@@ -58,9 +58,9 @@ test('concurrent requests get distinct addresses, and an exhausted range is repo
   const outcomes = await Promise.allSettled(wishes)
 
   const responses = outcomes.map((outcome) =>
-    outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message,
+    outcome.status === 'fulfilled' ? outcome.value : `${outcome.reason.code}: ${outcome.reason.message}`,
   )
-  const full = Array<string>(2).fill('every address of the private network is in use')
+  const full = Array<string>(2).fill('no_address_left: every address of the private network is in use')
   deepEqual(responses, ['10.201.0.2', '10.201.0.3', '10.201.0.4', '10.201.0.5', ...full])
   deepEqual(addresses.deployIds(), ['dep-0', 'dep-1', 'dep-2', 'dep-3'])
 })

@@ -6,8 +6,9 @@ import type { Builder } from '../../../src/docker/build/build.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { acceptStatus, orNull } from '../../../src/docker/engine/client.ts'
+import { buildHost, type Owner } from '../../../src/docker/engine/names.ts'
 import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/docker/build-site.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
 import { long } from '../../support/system/drill-size.ts'
 
 /** Only root can read which process the kernel killed at a limit. */
@@ -78,6 +79,24 @@ long('images of an aborted build stay while another build may use them', async (
 
   assert.equal(kept.length, 2)
   assert.deepEqual(await existing(site, [...kept, ...stepImages(second.lines)]), [])
+})
+
+long('containers left by an engine that died during a build are removed', async (t) => {
+  const site = await openDockerSite(t)
+  const { docker } = site.engine
+  const create = (owner: Owner) => {
+    const HostConfig = { ExtraHosts: [`${buildHost(owner)}:0.0.0.0`] }
+    return docker.createContainer({ Image: site.images.busybox, HostConfig })
+  }
+  await create(site.owner)
+  const foreign = await create(testOwner())
+  t.after(() => foreign.remove())
+  const { request } = prepareSteps(t, site, 'true')
+
+  await drivers.classic(site).build(request)
+
+  assert.deepEqual(await buildContainers(site), [])
+  assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
 long('an image that the engine finished after the build was aborted is removed too', async (t) => {
