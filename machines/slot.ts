@@ -38,10 +38,13 @@ export type Slots<M extends AnyStateMachine> = Required<
   NonNullable<NonNullable<Parameters<M['provide']>[0]>['actors']>
 >
 
-/** An effect takes plain input and an abort signal, and returns plain output. The supervisor adds its end. */
-export type Effect<Input, Output> = (input: Input, signal: AbortSignal) => Promise<WithoutEnd<Output>>
+/**
+ * An effect takes plain input and an abort signal, and returns plain output. The supervisor adds `at`, the
+ * time at which it ended. An effect returns its own where another time counts.
+ */
+export type Effect<Input, Output> = (input: Input, signal: AbortSignal) => Promise<WithOptionalAt<Output>>
 
-type WithoutEnd<Output> = Output extends SlotOutput
+type WithOptionalAt<Output> = Output extends SlotOutput
   ? keyof Output extends 'at'
     ? unknown
     : Omit<Output, 'at'> & Partial<SlotOutput>

@@ -151,7 +151,10 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
   }
 }
 
-/** At the first start after an upgrade. Throws `docker_unavailable` when the engine does not respond. */
+/**
+ * At the first start after an upgrade: actors know only the current names of what the former version created.
+ * Throws `docker_unavailable` when the engine does not respond.
+ */
 async function awaitCurrentNames({ storage, engineReady }: Pick<Ports, 'storage' | 'engineReady'>) {
   if (!storage.formerNames.areExpected()) return
   const late = new Failure(

@@ -81,7 +81,10 @@ function isRandom(field: string): boolean {
   return /h/i.test(field.replace(/thu/gi, ''))
 }
 
-/** The wall times of the schedule from `from` on, forwards or backwards. */
+/**
+ * The wall times of the schedule from `from` on, forwards or backwards. A wall time is a number like an
+ * instant: its date and time of day, read as if they were in UTC.
+ */
 function* wallTimes({ expression }: Plan, towards: 'next' | 'prev', from: number): Generator<number> {
   try {
     expression.reset(new Date(from))

@@ -26,8 +26,7 @@ const shownChars = 500
 export function diskChownEffects(ports: DiskChownPorts): Effects<typeof machine> {
   return {
     async changeOwner(input, signal) {
-      const ids = await retryWhileEngineUnavailable(ports, signal, () => changeOwner(ports, input, signal))
-      return { ...ids }
+      return retryWhileEngineUnavailable(ports, signal, () => changeOwner(ports, input, signal))
     },
   }
 }

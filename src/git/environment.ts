@@ -4,7 +4,7 @@ import { type Credentials, credentialConfig, credentialVariables } from './crede
 import { proxyVariables } from './remote-host.ts'
 import type { RepositoryKind, RepositoryUrl } from './repository.ts'
 
-/** Identifies the owner of a git process, even after its daemon has died (see reaper.ts). */
+/** Identifies the owner of a git process, even after its daemon has died (see `reapGit`). */
 export const markerVariable = 'BERTH_GIT_MARKER'
 
 export type Environment = Record<string, string>
@@ -34,7 +34,7 @@ const sharedConfig: [key: string, value: string][] = [
 ]
 
 const httpConfig: [key: string, value: string][] = [
-  // redirects.ts follows redirects and checks each host.
+  // remote.ts follows redirects and checks each host.
   ['http.followRedirects', 'false'],
   // A transfer slower than this many bytes per second, for this many seconds, has stalled.
   ['http.lowSpeedLimit', '1000'],

@@ -6,7 +6,7 @@ import type { ServicePatch } from '../services.ts'
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
 
 /** The record type of each kind. Empty here: the supervisor declares the kinds of its catalogue. */
-// biome-ignore lint/suspicious/noEmptyInterface: src/supervisor/record-types.ts adds the members.
+// biome-ignore lint/suspicious/noEmptyInterface: src/supervisor/options.ts adds the members.
 export interface KindRecords {}
 
 export type RecordOf<Kind extends string> = Kind extends keyof KindRecords

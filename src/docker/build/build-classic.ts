@@ -1,5 +1,5 @@
 // The engine's older builder. It limits memory and CPU of each step itself; it knows no secrets and no
-// sessions. It leaves containers and images of builds that did not end well, see classic-leftovers.ts.
+// sessions. It leaves containers and images of builds that did not end well, which are removed here.
 import type { ImageInspectInfo } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'

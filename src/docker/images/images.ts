@@ -97,6 +97,7 @@ function requireOwnName(owner: Owner, name: string): void {
   throw new Failure('docker_error', `the image '${name}' does not belong to this server and is left alone`)
 }
 
+/** s6-overlay refuses to run unless it is process 1. tini and dumb-init would do the work twice. */
 const inits = [
   'init',
   'systemd',

@@ -115,7 +115,10 @@ type PortSettings = Pick<DatastoreSettings, 'datastoreBind' | 'datastorePorts'>
 
 const maxPortAttempts = 8
 
-/** Free, of no datastore, and not refused by Docker. Throws `port_taken` if none is left. */
+/**
+ * Free, of no datastore, and not refused by Docker. Another process may still take it first, so the start of
+ * the container decides. Throws `port_taken` if none is left.
+ */
 export async function choosePort(
   { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: PortSettings },
   id: string,

@@ -7,29 +7,30 @@ import { probeInstances } from './check/check.ts'
 import { removeTraces } from './end/cleanup.ts'
 import { drainInstances } from './end/drain.ts'
 import { keepInstances } from './live/upkeep.ts'
+import { DeployPhase, type DeployRef } from './phase.ts'
 import type { DeployPorts } from './ports.ts'
 import { awaitTurn } from './queue/turn.ts'
-import { type DeployRef, DeployRun } from './run.ts'
 import { fetchSource } from './source/source.ts'
 import { startInstances } from './start/instances.ts'
 import { runPreDeploy } from './start/pre-deploy.ts'
 import { switchTraffic } from './switch/switch.ts'
 
 export function deployEffects(ports: DeployPorts): Effects<typeof machine> {
-  function phase<Input, Output>(work: (run: DeployRun, input: Input) => Promise<Output>) {
-    return (input: Input & DeployRef, signal: AbortSignal) => work(new DeployRun(ports, input, signal), input)
+  function inPhase<Input, Output>(work: (phase: DeployPhase, input: Input) => Promise<Output>) {
+    return (input: Input & DeployRef, signal: AbortSignal) =>
+      work(new DeployPhase(ports, input, signal), input)
   }
   return {
-    awaitTurn: phase(awaitTurn),
-    fetchSource: phase(fetchSource),
-    buildImage: phase(buildImage),
-    pullImage: phase(pullImage),
-    runPreDeploy: phase(runPreDeploy),
-    startInstances: phase(startInstances),
-    probeInstances: phase(probeInstances),
-    switchTraffic: phase(switchTraffic),
-    keepInstances: phase(keepInstances),
-    drainInstances: phase(drainInstances),
-    removeTraces: phase(removeTraces),
+    awaitTurn: inPhase(awaitTurn),
+    fetchSource: inPhase(fetchSource),
+    buildImage: inPhase(buildImage),
+    pullImage: inPhase(pullImage),
+    runPreDeploy: inPhase(runPreDeploy),
+    startInstances: inPhase(startInstances),
+    probeInstances: inPhase(probeInstances),
+    switchTraffic: inPhase(switchTraffic),
+    keepInstances: inPhase(keepInstances),
+    drainInstances: inPhase(drainInstances),
+    removeTraces: inPhase(removeTraces),
   }
 }

@@ -11,7 +11,7 @@ export interface DeployRef {
   serviceId: string
 }
 
-export class DeployRun implements DeployRef {
+export class DeployPhase implements DeployRef {
   readonly id: string
   readonly serviceId: string
   readonly log: ActorLog
@@ -26,9 +26,9 @@ export class DeployRun implements DeployRef {
     this.log = openActorLog(ports, 'deploy', id)
   }
 
-  /** The same phase with a signal that ends earlier. */
-  within(signal: AbortSignal): DeployRun {
-    return new DeployRun(this.ports, this, signal)
+  /** The same phase with another signal, which is not linked to its own. */
+  withSignal(signal: AbortSignal): DeployPhase {
+    return new DeployPhase(this.ports, this, signal)
   }
 
   get release(): Release {

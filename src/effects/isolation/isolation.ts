@@ -61,7 +61,10 @@ export class Isolation {
     void this.apply()
   }
 
-  /** If the kernel refuses the rules, `state` has the reason. A call during a run waits for the next run. */
+  /**
+   * Resolves when the kernel has the rules for the current records, or has refused them: `state` has the
+   * reason, and they are retried. A call during a run waits for the next run.
+   */
   apply(): Promise<void> {
     return this.#rounds.run()
   }

@@ -5,7 +5,7 @@ import type { JobRunInput, JobRunRecord, Overlap, RunSlot } from '../../../machi
 import type { Storage } from '../../../storage/index.ts'
 import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
-import { requireRelease } from '../deploy/run.ts'
+import { requireRelease } from '../deploy/phase.ts'
 import { isoNow } from '../iso-now.ts'
 import { type ActorLine, type ActorLog, type ActorLogPorts, openActorLog } from '../logs/actor-log.ts'
 import { waitForCommit, waitForEngine } from '../waiting.ts'
@@ -71,7 +71,10 @@ function findLiveVersion(ports: JobRunPorts, { serviceId, command }: TurnInput) 
 
 type Actors = Pick<Storage['actors'], 'active' | 'record'>
 
-/** Oldest first; `before`: only older ones. A canceled run counts until its container is gone. */
+/**
+ * Unfinished runs of the service's own command, oldest first; `before`: only older ones. Commands of a user,
+ * without `overlap`, run in parallel. A canceled run counts until its container is gone.
+ */
 export function* ownRuns(actors: Actors, serviceId: string, before?: string): Iterable<JobRunRecord> {
   for (const { id } of actors.active('job-run', serviceId)) {
     if (before !== undefined && id >= before) return

@@ -28,7 +28,7 @@ const ground = [
 
 /** A chart imports no other chart. */
 function machine(of: string): Border {
-  const files = ['slot', 'problem', 'error-codes']
+  const files = ['slot', 'problem', 'root-state', 'error-codes']
   const shared = [...files.map((file) => `machines/${file}.ts`), 'src/quantities.ts']
   const ownFolder = of === 'machines/' ? [] : [of]
   return { of, packages: ['xstate'], node: false, values: [...ownFolder, ...shared], types: ['machines/'] }

@@ -11,44 +11,44 @@ import { reservedBuildArgs } from '../../../domain/reserved-build-args.ts'
 import { suggestDockerfile } from '../../../domain/starter-dockerfile.ts'
 import { codeOf, Failure } from '../../../errors.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { checkoutDirectory, isInside, resolveInside, resolveRoot } from '../source/source.ts'
 import { resolveReferences } from '../start/environment.ts'
 import { resolveProperty } from '../start/instances.ts'
 
 /** Throws `dockerfile_not_found`, and what a build throws. */
 export async function buildDockerfile(
-  run: DeployRun,
+  phase: DeployPhase,
   tag: string,
   clearCache: boolean,
   kind: 'image' | 'tree' = 'image',
 ): Promise<void> {
-  const { ports, log, signal } = run
-  const cache = await findBuildCache(run, clearCache)
-  const source = await findDockerfile(run)
-  const request = { tag, labels: imageLabels(run, kind), ...cache, signal, onLine: log.build }
-  const inputs = buildInputs(run)
+  const { ports, log, signal } = phase
+  const cache = await findBuildCache(phase, clearCache)
+  const source = await findDockerfile(phase)
+  const request = { tag, labels: imageLabels(phase, kind), ...cache, signal, onLine: log.build }
+  const inputs = buildInputs(phase)
   try {
     await ports.builder.build({ ...source, ...inputs, ...request })
   } catch (error) {
-    throw await explainMissingFile(error, { ...source, isUpload: run.release.settings.repo_url === null })
+    throw await explainMissingFile(error, { ...source, isUpload: phase.release.settings.repo_url === null })
   }
 }
 
-export function imageLabels({ ports, id }: DeployRun, kind: 'image' | 'tree'): Record<string, string> {
+export function imageLabels({ ports, id }: DeployPhase, kind: 'image' | 'tree'): Record<string, string> {
   return { ...ownerLabels(ports.owner), [labels.kind]: kind, [labels.id]: id }
 }
 
 /** If it is missing, the failure lists others in the source, or the log shows one to start from. */
-async function findDockerfile(run: DeployRun) {
-  const { ports, id, release } = run
+async function findDockerfile(phase: DeployPhase) {
+  const { ports, id, release } = phase
   const { settings } = release
   const checkout = checkoutDirectory(ports, id)
-  const contextDir = await resolveRoot(run)
+  const contextDir = await resolveRoot(phase)
   const displayPath = normalize(join(settings.root_dir ?? '.', settings.dockerfile_path ?? 'Dockerfile'))
   if (!(await isInside(checkout, displayPath))) {
-    throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, run.log)
+    throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, phase.log)
   }
   const dockerfile = await resolveInside(checkout, displayPath, 'dockerfile_path')
   return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: await realpath(checkout) }
@@ -74,7 +74,7 @@ export function buildInputs({
   ports,
   log,
   release: { settings, env },
-}: DeployRun): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
+}: DeployPhase): Pick<BuildRequest, 'buildArgs' | 'target' | 'secrets' | 'registries'> {
   const secrets = env.flatMap((variable) => resolvableVariables(ports, variable))
   const values = new Map(secrets.map(({ key, value }) => [key, value]))
   for (const key of settings.build_env.filter((name) => !values.has(name))) {
@@ -98,7 +98,7 @@ export function buildInputs({
 }
 
 /** The layers and cache mounts of earlier builds that the build may use. */
-async function findBuildCache({ ports, serviceId }: DeployRun, clearCache: boolean) {
+async function findBuildCache({ ports, serviceId }: DeployPhase, clearCache: boolean) {
   const { buildCaches } = ports.storage
   const find = clearCache ? buildCaches.renew : buildCaches.namespaceOf
   const cacheNamespace = await find(serviceId)

@@ -7,7 +7,7 @@ import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
-import type { DeployRun } from '../run.ts'
+import type { DeployPhase } from '../phase.ts'
 import { removeWork } from '../source/source.ts'
 import { buildDockerfile } from './dockerfile.ts'
 import { buildSite } from './static-site.ts'
@@ -20,13 +20,13 @@ interface BuildInput {
 const mebibyte = 1024 * 1024
 const cacheClearAttempts = 10
 
-export async function buildImage(run: DeployRun, input: BuildInput) {
-  const { ports, id, log, signal } = run
-  const image = imageName(ports.owner, run.service.name, id)
-  if (!(await run.withEngine(() => inspectImage(ports.engine, image)))) {
+export async function buildImage(phase: DeployPhase, input: BuildInput) {
+  const { ports, id, log, signal } = phase
+  const image = imageName(ports.owner, phase.service.name, id)
+  if (!(await phase.withEngine(() => inspectImage(ports.engine, image)))) {
     const onWait = (running: number) => log.info(slotWaitMessage(running))
-    await retryWhileBuilderUnavailable(run, input.timeoutMs, () =>
-      inTurn(ports.buildSlots, signal, () => buildInSlot(run, input, image), onWait),
+    await retryWhileBuilderUnavailable(phase, input.timeoutMs, () =>
+      inTurn(ports.buildSlots, signal, () => buildInSlot(phase, input, image), onWait),
     )
   }
   await removeWork(ports, id)
@@ -42,7 +42,7 @@ function slotWaitMessage(running: number): string {
  * the limit of a wait is reached, the build's own error is thrown.
  */
 export async function retryWhileBuilderUnavailable(
-  { ports, log, signal }: Pick<DeployRun, 'ports' | 'log' | 'signal'>,
+  { ports, log, signal }: Pick<DeployPhase, 'ports' | 'log' | 'signal'>,
   timeoutMs: number,
   build: () => Promise<void>,
 ): Promise<void> {
@@ -64,32 +64,32 @@ export async function retryWhileBuilderUnavailable(
 }
 
 /** The build's time limit starts here, once it has its slot. */
-async function buildInSlot(run: DeployRun, { clearCache, timeoutMs }: BuildInput, image: string) {
-  const { ports, log, signal } = run
-  if (run.isRepeated) log.info('the build starts again: the daemon was restarted')
+async function buildInSlot(phase: DeployPhase, { clearCache, timeoutMs }: BuildInput, image: string) {
+  const { ports, log, signal } = phase
+  if (phase.isRepeated) log.info('the build starts again: the daemon was restarted')
   const expired = AbortSignal.timeout(timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {
-    const make = run.release.settings.type === 'static_site' ? buildSite : buildDockerfile
+    const make = phase.release.settings.type === 'static_site' ? buildSite : buildDockerfile
     const build = () =>
       guardDockerDisk(ports, 'a build', either, async (bound) => {
         // If the engine became unavailable at the very end, the build may still have finished.
-        if (!(await inspectImage(ports.engine, image))) await make(run.within(bound), image, clearCache)
+        if (!(await inspectImage(ports.engine, image))) await make(phase.withSignal(bound), image, clearCache)
       })
     const onUnavailable = () => log.info('the Docker engine became unavailable: building again')
-    await run.within(either).withEngine(build, onUnavailable)
+    await phase.withSignal(either).withEngine(build, onUnavailable)
   } catch (error) {
     if (expired.aborted && !signal.aborted) {
       const limit = `${duration(timeoutMs)} (--build-timeout)`
       throw new Failure('build_timeout', `the build took longer than its limit of ${limit}`)
     }
-    if (codeOf(error) === 'insufficient_storage') await emptyCache(run)
+    if (codeOf(error) === 'insufficient_storage') await emptyCache(phase)
     throw error
   }
 }
 
-/** Or canceled builds would keep the disk full. The engine uses their steps for about a second longer. */
-async function emptyCache({ ports, log, signal }: DeployRun): Promise<void> {
+/** It has the finished steps of canceled builds, which the engine releases about a second after them. */
+async function emptyCache({ ports, log, signal }: DeployPhase): Promise<void> {
   try {
     let freedBytes = 0
     for (let attempt = 0; freedBytes === 0 && attempt < cacheClearAttempts; attempt++) {

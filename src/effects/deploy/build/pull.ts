@@ -20,12 +20,12 @@ import {
 } from '../../../docker/images/pull.ts'
 import { codeOf, messageOf } from '../../../errors.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { workDirectory } from '../source/source.ts'
 
 interface Pull {
-  run: DeployRun
+  phase: DeployPhase
   requested: ImageReference
   image: string
 }
@@ -33,28 +33,28 @@ interface Pull {
 /** How many deploys are searched for an image from the same repository. */
 const maxDeploysSearched = 500
 
-export async function pullImage(run: DeployRun, { source }: { source: DeploySource }) {
-  const { ports, id, log, signal } = run
-  if (run.isRepeated) log.info('pulling starts again: the daemon was restarted')
-  const image = imageName(ports.owner, run.service.name, id)
+export async function pullImage(phase: DeployPhase, { source }: { source: DeploySource }) {
+  const { ports, id, log, signal } = phase
+  if (phase.isRepeated) log.info('pulling starts again: the daemon was restarted')
+  const image = imageName(ports.owner, phase.service.name, id)
   const requested = parseImageReference(source.image!)
   const pull = () =>
     guardDockerDisk(ports, 'a pull', signal, (bound) =>
-      ensureImage({ run: run.within(bound), requested, image }),
+      ensureImage({ phase: phase.withSignal(bound), requested, image }),
     )
   const onUnavailable = () => log.info('the Docker engine became unavailable: pulling again')
-  const reference = await run.withEngine(pull, onUnavailable)
+  const reference = await phase.withEngine(pull, onUnavailable)
   return { image, source: { ...source, image: reference } }
 }
 
 /** Adopts an image that an earlier daemon tagged. A pull that it only started is undone and repeated. */
 async function ensureImage(pull: Pull): Promise<string> {
-  const { ports, id } = pull.run
+  const { ports, id } = pull.phase
   const note = await readPullNote(ports, id)
   const isTagged = note !== null && (await inspectImage(ports.engine, pull.image)) !== null
-  if (!isTagged) await dropPulledName(pull.run)
+  if (!isTagged) await dropPulledName(pull.phase)
   const reference = isTagged ? note.reference : await pullOrReuse(pull)
-  await dropPulledName(pull.run)
+  await dropPulledName(pull.phase)
   return reference
 }
 
@@ -70,8 +70,8 @@ async function pullOrReuse(pull: Pull): Promise<string> {
 }
 
 async function obtainFromRegistry(pull: Pull): Promise<string> {
-  const { run, requested } = pull
-  const { ports, log, signal } = run
+  const { phase, requested } = pull
+  const { ports, log, signal } = phase
   const credentials = ports.storage.registries.get(requested.host)
   const how = credentials ? ` with the credentials of ${requested.host}` : ''
   log.info(`pulling ${requested.reference}${how}`)
@@ -96,7 +96,7 @@ async function pullByDigest(
   exact: string,
   credentials: { username: string; password: string } | null,
 ): Promise<void> {
-  const { ports, id, log, signal } = pull.run
+  const { ports, id, log, signal } = pull.phase
   if (await inspectImage(ports.engine, name)) {
     log.info('it is already present')
     return tagAsOurs(pull, name, exact)
@@ -108,8 +108,8 @@ async function pullByDigest(
 
 /** The image on this host, or null: exactly by digest, or the one that the tag meant at the last pull. */
 async function findLocalCopy(pull: Pull, reason: string): Promise<string | null> {
-  const { run, requested } = pull
-  const { ports, log } = run
+  const { phase, requested } = pull
+  const { ports, log } = phase
   const local = await inspectImage(ports.engine, requested.reference)
   const isEarlier = (image: ImageReference) => requested.digest === null && image.tag === requested.tag
   const earlier = local ? null : await findEarlier(pull, isEarlier)
@@ -121,15 +121,15 @@ async function findLocalCopy(pull: Pull, reason: string): Promise<string | null>
   return exact
 }
 
-async function tagAsOurs({ run, image }: Pull, from: string, reference: string): Promise<void> {
-  const { ports, id } = run
+async function tagAsOurs({ phase, image }: Pull, from: string, reference: string): Promise<void> {
+  const { ports, id } = phase
   await writePullNote(ports, id, { reference, pulledName: null })
   await tagImage(ports.engine, ports.owner, from, image)
 }
 
 /** The newest existing image of the service's deploys that came from the same repository. */
 async function findEarlier(
-  { run: { ports, serviceId }, requested }: Pull,
+  { phase: { ports, serviceId }, requested }: Pull,
   fits: (image: ImageReference) => boolean,
 ): Promise<{ image: string; reference: string } | null> {
   for (const record of ports.storage.actors.list('deploy', serviceId, maxDeploysSearched)) {
@@ -175,15 +175,15 @@ export async function writePullNote(ports: DeployPorts, deployId: string, note: 
 }
 
 /** Removes the name that this deploy's pull added, if any. Idempotent. */
-export async function dropPulledName(run: DeployRun): Promise<void> {
-  const note = await readPullNote(run.ports, run.id)
+export async function dropPulledName(phase: DeployPhase): Promise<void> {
+  const note = await readPullNote(phase.ports, phase.id)
   if (!note?.pulledName) return
-  await removePulledNameOnly(run)
-  await writePullNote(run.ports, run.id, { ...note, pulledName: null })
+  await removePulledNameOnly(phase)
+  await writePullNote(phase.ports, phase.id, { ...note, pulledName: null })
 }
 
 /** Like `dropPulledName`, but writes no note: the disk may be full. The note goes with the work directory. */
-export async function removePulledNameOnly({ ports, id, signal }: DeployRun): Promise<void> {
+export async function removePulledNameOnly({ ports, id, signal }: DeployPhase): Promise<void> {
   const name = (await readPullNote(ports, id))?.pulledName
   if (name) await nameLocks.run(name, signal, () => removePulledName(ports.engine, name))
 }

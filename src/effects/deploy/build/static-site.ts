@@ -7,7 +7,7 @@ import { ignoreLines, readIgnoreFile } from '../../../docker/dockerfile/ignore-r
 import { treeName } from '../../../docker/engine/names.ts'
 import { inspectImage, removeImage } from '../../../docker/images/images.ts'
 import { Failure, messageOf } from '../../../errors.ts'
-import type { DeployRun } from '../run.ts'
+import type { DeployPhase } from '../phase.ts'
 import { checkoutDirectory, isInside, resolveInside, resolveRoot, workDirectory } from '../source/source.ts'
 import { buildDockerfile, imageLabels } from './dockerfile.ts'
 import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-server.ts'
@@ -16,25 +16,25 @@ import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-se
 const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
 
 /** Builds the image of a static site's deploy. Throws `site_not_found`, and what a build throws. */
-export async function buildSite(run: DeployRun, image: string, clearCache: boolean): Promise<void> {
-  const { ports, id, release } = run
+export async function buildSite(phase: DeployPhase, image: string, clearCache: boolean): Promise<void> {
+  const { ports, id, release } = phase
   const { dockerfile_path, root_dir } = release.settings
-  const root = await resolveRoot(run)
+  const root = await resolveRoot(phase)
   const usual = join(root_dir ?? '.', 'Dockerfile')
   const hasDockerfile = dockerfile_path !== null || (await isInside(checkoutDirectory(ports, id), usual))
-  await (hasDockerfile ? buildFromDockerfile(run, image, clearCache) : buildFromSource(run, image, root))
+  await (hasDockerfile ? buildFromDockerfile(phase, image, clearCache) : buildFromSource(phase, image, root))
 }
 
-async function buildFromSource(run: DeployRun, image: string, root: string): Promise<void> {
-  const { settings } = run.release
+async function buildFromSource(phase: DeployPhase, image: string, root: string): Promise<void> {
+  const { settings } = phase.release
   const folder = await findFolder(settings, root)
-  run.log.info(`the site is ${describeFolder(settings)} of the source`)
+  phase.log.info(`the site is ${describeFolder(settings)} of the source`)
   // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
-  const contextDir = await realpath(workDirectory(run.ports, run.id))
+  const contextDir = await realpath(workDirectory(phase.ports, phase.id))
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
   const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
   const found = { from: null, folder: site, needsIndex: false }
-  await buildServer(run, image, contextDir, ignore, found).catch((error: unknown) => {
+  await buildServer(phase, image, contextDir, ignore, found).catch((error: unknown) => {
     if (!isMissing(error)) throw error
     throw new Failure('site_not_found', `${describeFolder(settings)} is left out by .dockerignore`)
   })
@@ -68,25 +68,27 @@ async function missingFolderFailure(root: string): Promise<Failure> {
   return new Failure('site_not_found', problem)
 }
 
-async function buildFromDockerfile(run: DeployRun, image: string, clearCache: boolean): Promise<void> {
-  const { ports, log } = run
-  const { publish_dir, spa_fallback } = run.release.settings
-  const tree = treeName(ports.owner, run.service.name, run.id)
+async function buildFromDockerfile(phase: DeployPhase, image: string, clearCache: boolean): Promise<void> {
+  const { ports, log } = phase
+  const { publish_dir, spa_fallback } = phase.release.settings
+  const tree = treeName(ports.owner, phase.service.name, phase.id)
   try {
-    await buildDockerfile(run, tree, clearCache, 'tree')
-    const folder = await folderInImage(run, tree)
+    await buildDockerfile(phase, tree, clearCache, 'tree')
+    const folder = await folderInImage(phase, tree)
     const site = { from: tree, folder, needsIndex: publish_dir === null || spa_fallback }
     log.info(`the site is ${folder} of the last stage`)
-    await buildServer(run, image, await createGeneratedDirectory(run), [], site).catch((error: unknown) => {
-      throw isMissing(error) ? notInImage(site) : error
-    })
+    await buildServer(phase, image, await createGeneratedDirectory(phase), [], site).catch(
+      (error: unknown) => {
+        throw isMissing(error) ? notInImage(site) : error
+      },
+    )
   } finally {
-    await removeTree(run, tree)
+    await removeTree(phase, tree)
   }
 }
 
 /** `publish_dir`, resolved like an argument of `cd` in the last stage. */
-async function folderInImage({ ports, release }: DeployRun, tree: string): Promise<string> {
+async function folderInImage({ ports, release }: DeployPhase, tree: string): Promise<string> {
   const { publish_dir } = release.settings
   if (publish_dir === null) return '/'
   const image = await inspectImage(ports.engine, tree)
@@ -100,7 +102,7 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
 }
 
 /** If the image cannot be removed now, the cleanup of the deploy and the next start retry it. */
-async function removeTree({ ports }: DeployRun, tree: string): Promise<void> {
+async function removeTree({ ports }: DeployPhase, tree: string): Promise<void> {
   await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
     const fields = { image: tree, reason: messageOf(error) }
     ports.logger.info(fields, 'the intermediate image of a static site could not be removed')
@@ -108,24 +110,24 @@ async function removeTree({ ports }: DeployRun, tree: string): Promise<void> {
 }
 
 async function buildServer(
-  run: DeployRun,
+  phase: DeployPhase,
   image: string,
   contextDir: string,
   ignore: string[],
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
-  const { ports, log, signal } = run
-  const directory = await createGeneratedDirectory(run)
-  const server = await prepareServer(run, contextDir, join(directory, 'server'))
+  const { ports, log, signal } = phase
+  const directory = await createGeneratedDirectory(phase)
+  const server = await prepareServer(phase, contextDir, join(directory, 'server'))
   const dockerfile = join(directory, 'Dockerfile')
-  const isSpa = run.release.settings.spa_fallback
+  const isSpa = phase.release.settings.spa_fallback
   await writeFile(dockerfile, siteDockerfile({ ...site, ...server, isSpa }))
   await ports.builder.build({
     contextDir,
     dockerfile: relative(contextDir, dockerfile),
     ignore: server.serverFolder === null ? ignore : [...ignore, `!${server.serverFolder}`],
     tag: image,
-    labels: imageLabels(run, 'image'),
+    labels: imageLabels(phase, 'image'),
     noCache: false,
     cacheNamespace: '',
     buildArgs: {},
@@ -137,14 +139,14 @@ async function buildServer(
 }
 
 /** For files that Berth generates, outside of the checkout: no file of the source can interfere. */
-async function createGeneratedDirectory({ ports, id }: DeployRun): Promise<string> {
+async function createGeneratedDirectory({ ports, id }: DeployPhase): Promise<string> {
   const directory = join(workDirectory(ports, id), 'generated')
   await mkdir(directory, { recursive: true })
   return realpath(directory)
 }
 
 /** The image of --static-image, or nginx and the files in `folder` that configure it. */
-async function prepareServer({ ports, log, signal }: DeployRun, contextDir: string, folder: string) {
+async function prepareServer({ ports, log, signal }: DeployPhase, contextDir: string, folder: string) {
   const { engine, settings } = ports
   if (settings.staticImage !== '') return { server: settings.staticImage, serverFolder: null }
   const server = await obtainNginx(engine, ({ reason }) => log.info(reason), signal)

@@ -14,8 +14,8 @@ import { duration } from '../../../quantities.ts'
 import { describeExit, explainDenial } from '../../instances/exit.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import {
   createPortSearch,
   defaultTimeoutSeconds,
@@ -43,16 +43,16 @@ interface ProbeInput {
   settleMs?: number
 }
 
-export async function probeInstances(run: DeployRun, input: ProbeInput) {
-  const instances = await run.withEngine(() => run.listInstances())
-  const check = openCheck(run, input, instances)
+export async function probeInstances(phase: DeployPhase, input: ProbeInput) {
+  const instances = await phase.withEngine(() => phase.listInstances())
+  const check = openCheck(phase, input, instances)
   const pass = async () => {
-    for (const { name } of instances) await waitUntilPassed(run, name, check)
+    for (const { name } of instances) await waitUntilPassed(phase, name, check)
   }
   await pass()
-  run.log.info(`healthy: ${check.probe().text}`, { brief: check.probe().text })
-  if (await waitForSettling(run, input)) {
-    await preferExpectedPort(run, input, instances, check)
+  phase.log.info(`healthy: ${check.probe().text}`, { brief: check.probe().text })
+  if (await waitForSettling(phase, input)) {
+    await preferExpectedPort(phase, input, instances, check)
     await pass()
   }
   const { port, portSource, kind } = check
@@ -60,7 +60,7 @@ export async function probeInstances(run: DeployRun, input: ProbeInput) {
 }
 
 function openCheck(
-  { ports, service, release: { settings } }: DeployRun,
+  { ports, service, release: { settings } }: DeployPhase,
   { port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
 ): Check & { kind: HealthCheck } {
@@ -78,32 +78,32 @@ function openCheck(
 
 /** An app may open its metrics port first and `$PORT` later. */
 async function preferExpectedPort(
-  run: DeployRun,
+  phase: DeployPhase,
   { port, portSource }: ProbeInput,
   instances: readonly InstanceState[],
   check: Check,
 ): Promise<void> {
   if (check.portSource !== 'detected' || instances.length === 0) return
-  for (const instance of await run.listInstances()) if (!(await listensOn(instance, port))) return
-  run.log.info(`it now listens on ${port}: using that port`)
+  for (const instance of await phase.listInstances()) if (!(await listensOn(instance, port))) return
+  phase.log.info(`it now listens on ${port}: using that port`)
   Object.assign(check, { port, portSource })
 }
 
 /** Returns whether a wait was needed. */
-async function waitForSettling(run: DeployRun, { settleMs = 0 }: ProbeInput): Promise<boolean> {
+async function waitForSettling(phase: DeployPhase, { settleMs = 0 }: ProbeInput): Promise<boolean> {
   if (settleMs === 0) return false
-  const instances = await run.withEngine(() => run.listInstances())
+  const instances = await phase.withEngine(() => phase.listInstances())
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false
-  run.log.info(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
-  await sleep(remainingMs, run.signal)
+  phase.log.info(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
+  await sleep(remainingMs, phase.signal)
   return true
 }
 
 /** Probes an instance of a live deploy once. Null if it passes, otherwise the reason. */
 export async function tryProbe(
-  { ports, id, serviceId, release: { settings }, signal }: DeployRun,
+  { ports, id, serviceId, release: { settings }, signal }: DeployPhase,
   instance: InstanceState,
   healthcheck: Healthcheck,
 ): Promise<string | null> {
@@ -136,8 +136,8 @@ const staleAnswerMs = 1_000
 const shownLines = 50
 
 /** Fails when the instance ends or at the deadline, with the last lines in the log. */
-async function waitUntilPassed(run: DeployRun, name: string, check: Check): Promise<void> {
-  const { ports, log, signal } = run
+async function waitUntilPassed(phase: DeployPhase, name: string, check: Check): Promise<void> {
+  const { ports, log, signal } = phase
   const search = createPortSearch(ports, check, log)
   const waiting = createWaitingLine(log)
   const isFinal = createRefusalWatch(ports, check)
@@ -145,11 +145,11 @@ async function waitUntilPassed(run: DeployRun, name: string, check: Check): Prom
   let isStartedAgain = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     const look = () => ports.instances.inspectExit(name, signal)
-    const instance = await run.withEngine(look).catch(() => null)
+    const instance = await phase.withEngine(look).catch(() => null)
     try {
       signal.throwIfAborted()
       if (instance?.state !== 'running') {
-        const isAgain = isStartedAgain || !(await restartInstance(run, instance))
+        const isAgain = isStartedAgain || !(await restartInstance(phase, instance))
         if (isAgain) throw await instanceEndedFailure(ports, instance, check)
         isStartedAgain = true
         continue
@@ -170,7 +170,7 @@ async function waitUntilPassed(run: DeployRun, name: string, check: Check): Prom
       }
       await sleep(pauseMs, signal)
     } catch (error) {
-      await showLastLines(run, name)
+      await showLastLines(phase, name)
       const failure = signal.aborted ? await unhealthyFailure(ports, name, lastAnswer, check) : error
       throw await explainDenial(ports.instances, name, failure)
     }
@@ -247,7 +247,7 @@ async function unhealthyFailure(ports: DeployPorts, name: string, response: stri
   return kind === 'image' ? failure.with({ reason: 'image_healthcheck' }) : failure
 }
 
-async function showLastLines({ ports, log }: DeployRun, name: string): Promise<void> {
+async function showLastLines({ ports, log }: DeployPhase, name: string): Promise<void> {
   const lines = await ports.instances.tail(name, shownLines).catch(() => [])
   if (lines.length === 0) return log.info('the instance wrote nothing')
   log.info(
@@ -257,12 +257,12 @@ async function showLastLines({ ports, log }: DeployRun, name: string): Promise<v
 }
 
 /** If it ended only because the engine was restarted. Returns false in all other cases. */
-export async function restartInstance(run: DeployRun, instance: InstanceState | null): Promise<boolean> {
+export async function restartInstance(phase: DeployPhase, instance: InstanceState | null): Promise<boolean> {
   if (instance === null) return false
-  const { engine, instances } = run.ports
-  if (!(await run.withEngine(() => wasEngineRestarted(engine, instance)))) return false
-  run.log.info('the Docker engine was restarted: starting the instance again')
-  await run.withEngine(() => instances.start(instance.name))
+  const { engine, instances } = phase.ports
+  if (!(await phase.withEngine(() => wasEngineRestarted(engine, instance)))) return false
+  phase.log.info('the Docker engine was restarted: starting the instance again')
+  await phase.withEngine(() => instances.start(instance.name))
   return true
 }
 
@@ -301,7 +301,7 @@ function describeUnhealthy(output: string): string {
 }
 
 /** Why its HEALTHCHECK degrades it, or null. It still serves and is not restarted, as with plain Docker. */
-export function findUnhealthy({ ports, id }: DeployRun, instances: InstanceState[]): string | null {
+export function findUnhealthy({ ports, id }: DeployPhase, instances: InstanceState[]): string | null {
   if (ports.storage.releases.get(id)?.settings.health_check_path) return null
   const instance = instances.find(({ health }) => health?.status === 'unhealthy')
   return instance ? `instance ${instance.index + 1} is ${describeUnhealthy(instance.health!.output)}` : null

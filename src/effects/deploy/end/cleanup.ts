@@ -6,7 +6,7 @@ import { reapGit } from '../../../git/process.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
 import { removePulledNameOnly } from '../build/pull.ts'
-import type { DeployRun } from '../run.ts'
+import type { DeployPhase } from '../phase.ts'
 import { removeFormerArchives } from '../source/archive.ts'
 import { removeWork } from '../source/source.ts'
 import { moveRestartPolicy } from '../switch/switch.ts'
@@ -19,31 +19,31 @@ interface CleanupInput {
   canceled: boolean
 }
 
-export async function removeTraces(run: DeployRun, { formerDeployId, outcome, canceled }: CleanupInput) {
-  const { ports, id, serviceId, signal } = run
+export async function removeTraces(phase: DeployPhase, { formerDeployId, outcome, canceled }: CleanupInput) {
+  const { ports, id, serviceId, signal } = phase
   const { storage } = ports
   ports.downtimes.delete(serviceId)
   // Clients that follow the log do not wait for the cleanup.
-  await run.log.close(canceled ? outcome : `failed: ${outcome}`)
+  await phase.log.close(canceled ? outcome : `failed: ${outcome}`)
   await reapGit(id)
-  await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(run))
+  await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(phase))
   await removeWork(ports, id)
   await retryUntilCleanedUp(ports, id, signal, async () => {
     const isStillLive = storage.services.get(serviceId)?.live_deploy_id === formerDeployId
     const previous = isStillLive ? formerDeployId : null
     await moveRestartPolicy(ports, previous, id)
-    if (previous) await restoreUpstreams(run, previous)
-    await drainUpstreamsBestEffort(ports, run, signal)
+    if (previous) await restoreUpstreams(phase, previous)
+    await drainUpstreamsBestEffort(ports, phase, signal)
     await stopInstances(ports, id)
-    await removeOwnImage(run)
+    await removeOwnImage(phase)
   })
-  await releaseSlots(ports, run, signal)
+  await releaseSlots(ports, phase, signal)
   await storage.addresses.release(id)
   await storage.releases.remove(id)
   await removeFormerArchives(ports)
 }
 
-async function removeOwnImage({ ports, id, serviceId }: DeployRun): Promise<void> {
+async function removeOwnImage({ ports, id, serviceId }: DeployPhase): Promise<void> {
   const service = ports.storage.services.get(serviceId)
   if (!service) return
   const needOf = imagesInUse(ports, { serviceId, endingId: id })

@@ -3,8 +3,8 @@ import { sleep } from '../../../async/sleep.ts'
 import { countConnections } from '../../../docker/containers/sockets.ts'
 import { preDeployIndex, preDeployKind } from '../../../docker/engine/names.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
+import type { DeployPhase, DeployRef } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRef, DeployRun } from '../run.ts'
 import {
   drainUpstreamsBestEffort,
   isBehindEdge,
@@ -16,21 +16,22 @@ import { removeOldImages } from './retention.ts'
 interface DrainInput {
   port: number
   drainUntil: number
-  index?: number
+  /** Of the instances that drain; 0 by default. */
+  fromIndex?: number
 }
 
 const stopGraceSeconds = 10
 const pollIntervalMs = 250
 
-export async function drainInstances(run: DeployRun, input: DrainInput) {
-  const { ports, id, serviceId, signal } = run
-  await drainUpstreamsBestEffort(ports, run, signal)
+export async function drainInstances(phase: DeployPhase, input: DrainInput) {
+  const { ports, id, serviceId, signal } = phase
+  await drainUpstreamsBestEffort(ports, phase, signal)
   await retryUntilCleanedUp(ports, id, signal, async () => {
-    await waitUntilDrained(run, input)
+    await waitUntilDrained(phase, input)
     await stopInstances(ports, id)
     await removeOldImages(ports, serviceId, id)
   })
-  await releaseSlots(ports, run, signal)
+  await releaseSlots(ports, phase, signal)
   await ports.storage.addresses.release(id)
 }
 
@@ -89,29 +90,29 @@ export async function removeVersion(
 
 /** Until no request and no connection is open, twice in a row, or the deadline; unknown counts as open. */
 export async function waitUntilDrained(
-  run: DeployRun,
+  phase: DeployPhase,
   input: DrainInput,
   isCanceled: () => boolean = () => false,
 ): Promise<void> {
-  const { ports, signal } = run
-  const { drainUntil, index } = input
-  const served = isBehindEdge(ports, ports.storage.services.get(run.serviceId))
-  if (served) await waitForOpenRequests(run, index, drainUntil, isCanceled)
+  const { ports, signal } = phase
+  const { drainUntil, fromIndex } = input
+  const served = isBehindEdge(ports, ports.storage.services.get(phase.serviceId))
+  if (served) await waitForOpenRequests(phase, fromIndex, drainUntil, isCanceled)
   // The edge keeps idle connections open. Its own open requests are already counted.
   const except = served ? (await ports.engineReady(signal)).gateway : null
   for (let idleChecks = 0; idleChecks < 2 && Date.now() < drainUntil && !isCanceled(); ) {
-    idleChecks = (await hasNoConnections(run, input, except)) ? idleChecks + 1 : 0
+    idleChecks = (await hasNoConnections(phase, input, except)) ? idleChecks + 1 : 0
     await sleep(Math.max(0, Math.min(pollIntervalMs, drainUntil - Date.now())), signal)
   }
 }
 
 /** Behind the edge, an unknown count is treated as zero: the edge counts the requests itself. */
 async function hasNoConnections(
-  run: DeployRun,
-  { port, index: fromIndex = 0 }: DrainInput,
+  phase: DeployPhase,
+  { port, fromIndex = 0 }: DrainInput,
   except: string | null,
 ) {
-  const drained = (await run.listInstances()).filter(({ index }) => index >= fromIndex)
+  const drained = (await phase.listInstances()).filter(({ index }) => index >= fromIndex)
   const counts = await Promise.all(drained.map(({ pid }) => (pid ? countConnections(pid, port, except) : 0)))
   return counts.every((count) => count === 0 || (count === null && except !== null))
 }

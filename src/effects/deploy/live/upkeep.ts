@@ -15,8 +15,8 @@ import { createHealthcheck, findUnhealthy, tryProbe } from '../check/check.ts'
 import type { Healthcheck } from '../check/probes.ts'
 import { removeAbandoned, stopInstances, waitUntilDrained } from '../end/drain.ts'
 import { removeOldImages } from '../end/retention.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { removeWork } from '../source/source.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 import { ensureInstance } from '../start/instances.ts'
@@ -48,19 +48,19 @@ const transientCodes = [
   'instance_failed',
 ]
 
-export async function keepInstances(run: DeployRun, { image }: { image: string }) {
-  const { ports, id, serviceId, signal } = run
-  await run.log.close('live')
+export async function keepInstances(phase: DeployPhase, { image }: { image: string }) {
+  const { ports, id, serviceId, signal } = phase
+  await phase.log.close('live')
   // The notes of a pull that a restart interrupted. A live deploy must not fail because of them.
   await removeWork(ports, id).catch(() => undefined)
   const health = createHealth()
   const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
     if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
   })
-  const attempt = createAttempt(run)
-  const scaleDown = createScaleDown(run)
+  const attempt = createAttempt(phase)
+  const scaleDown = createScaleDown(phase)
   const healthcheck = createHealthcheck(ports)
-  const upkeep: Upkeep = { run, image, health, healthcheck, scaleDown, wake: wakeSignal.wake }
+  const upkeep: Upkeep = { phase, image, health, healthcheck, scaleDown, wake: wakeSignal.wake }
   try {
     await attempt(() => removeAbandoned(ports, serviceId, signal))
     await attempt(() => removeOldImages(ports, serviceId))
@@ -68,9 +68,10 @@ export async function keepInstances(run: DeployRun, { image }: { image: string }
       signal.throwIfAborted()
       const service = ports.storage.services.get(serviceId)
       const duty = dutyOf(ports, id, service)
-      if (!service || duty === 'over') return
+      // The time to drain counts from here, not from the end of a scale-down.
+      if (!service || duty === 'over') return { at: isoNow() }
       if (duty === 'scheduled') {
-        await superviseSchedule(run, service)
+        await superviseSchedule(phase, service)
         continue
       }
       const outcome = await attempt(() => reconcileOnce(upkeep))
@@ -84,12 +85,12 @@ export async function keepInstances(run: DeployRun, { image }: { image: string }
 }
 
 /** Returns null on a transient failure: a live deploy is never abandoned. A repeated one is logged once. */
-function createAttempt(run: DeployRun) {
-  const { ports, id: deploy, serviceId, signal } = run
+function createAttempt(phase: DeployPhase) {
+  const { ports, id: deploy, serviceId, signal } = phase
   let logged: string | null = null
   return async <T>(work: () => Promise<T>): Promise<T | null> => {
     try {
-      const result = await run.withEngine(work)
+      const result = await phase.withEngine(work)
       logged = null
       return result
     } catch (error) {
@@ -107,7 +108,7 @@ function createAttempt(run: DeployRun) {
 }
 
 interface Upkeep {
-  run: DeployRun
+  phase: DeployPhase
   image: string
   health: Health
   healthcheck: Healthcheck
@@ -120,9 +121,9 @@ type Outcome = 'complete' | 'unready'
 
 /** One round: removes surplus instances, creates or starts missing ones, and reports the state. */
 async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
-  const { run, health, scaleDown } = upkeep
-  const { ports, id, serviceId } = run
-  const found = await run.listInstances()
+  const { phase, health, scaleDown } = upkeep
+  const { ports, id, serviceId } = phase
+  const found = await phase.listInstances()
   // Read after Docker has responded, because an unavailable engine may have delayed the round.
   const service = ports.storage.services.get(serviceId)
   const duty = dutyOf(ports, id, service)
@@ -143,20 +144,20 @@ async function reconcileOnce(upkeep: Upkeep): Promise<Outcome> {
     if (duty !== 'serving' || !isBehindEdge(ports, service)) return 'complete'
     return await reconcileUpstreams(upkeep, count)
   } finally {
-    const now = isSettled ? found : await run.listInstances()
-    await report(run, health.findShortfall(now, wanted) ?? findUnhealthy(run, now))
+    const now = isSettled ? found : await phase.listInstances()
+    await report(phase, health.findShortfall(now, wanted) ?? findUnhealthy(phase, now))
   }
 }
 
 /** Runs in the background, because open requests may last long. */
 function removeSurplus(
-  { run, health, scaleDown, wake }: Upkeep,
+  { phase, health, scaleDown, wake }: Upkeep,
   service: ServiceRow,
   duty: Duty,
   wanted: number,
   found: InstanceState[],
 ): void {
-  const { ports, id, serviceId } = run
+  const { ports, id, serviceId } = phase
   const isWantedAgain = () => {
     const row = ports.storage.services.get(serviceId)
     return instancesFor(dutyOf(ports, id, row), row) > wanted
@@ -172,35 +173,35 @@ function removeSurplus(
 }
 
 /** An instance that passed its check gets requests. One that ended gets none until it passes again. */
-async function reconcileUpstreams({ run, health, healthcheck }: Upkeep, count: number): Promise<Outcome> {
-  const { ports, id, serviceId } = run
-  const instances = (await run.listInstances()).filter(({ index }) => index < count)
-  await drainEnded(run, instances, count)
+async function reconcileUpstreams({ phase, health, healthcheck }: Upkeep, count: number): Promise<Outcome> {
+  const { ports, id, serviceId } = phase
+  const instances = (await phase.listInstances()).filter(({ index }) => index < count)
+  await drainEnded(phase, instances, count)
   const running = instances.filter(({ state }) => state === 'running')
   const passed: InstanceState[] = []
   let unready: string | null = null
   for (const instance of running) {
-    if (isAdmitted(run, instance)) continue
-    const response = await tryProbe(run, instance, healthcheck)
+    if (isAdmitted(phase, instance)) continue
+    const response = await tryProbe(phase, instance, healthcheck)
     if (response === null) passed.push(instance)
     else unready = `instance ${instance.index + 1} does not pass its check: ${response}`
   }
   // A probe may be slow. If another deploy is about to serve, that deploy decides.
   if (dutyOf(ports, id, ports.storage.services.get(serviceId)) !== 'serving') return 'complete'
   try {
-    await admit(run, passed, edgeTimeoutMs)
+    await admit(phase, passed, edgeTimeoutMs)
   } catch (error) {
     unready = messageOf(error)
     throw error
   } finally {
     health.sawUnready(unready)
   }
-  return running.every((instance) => isAdmitted(run, instance)) ? 'complete' : 'unready'
+  return running.every((instance) => isAdmitted(phase, instance)) ? 'complete' : 'unready'
 }
 
 /** Docker restarts a crashed instance; one that it no longer restarts, or has lost, is restored here. */
 async function reconcileInstance(
-  { run, image }: Upkeep,
+  { phase, image }: Upkeep,
   service: ServiceRow,
   duty: Duty,
   index: number,
@@ -208,12 +209,12 @@ async function reconcileInstance(
 ): Promise<void> {
   const restart = duty === 'serving' ? 'unless-stopped' : 'no'
   const runs = instance?.state === 'running' || instance?.state === 'restarting'
-  if (!runs) await ensureInstance(run, service, { image, index, restart })
-  if (instance && instance.restart !== restart) await run.ports.instances.setRestart(instance.name, restart)
+  if (!runs) await ensureInstance(phase, service, { image, index, restart })
+  if (instance && instance.restart !== restart) await phase.ports.instances.setRestart(instance.name, restart)
 }
 
 /** Sends an event only on a change, because each event is a commit. */
-async function report({ ports, id }: DeployRun, shortfall: string | null): Promise<void> {
+async function report({ ports, id }: DeployPhase, shortfall: string | null): Promise<void> {
   if (shortfall === null) ports.degradedReasons.delete(id)
   else ports.degradedReasons.set(id, shortfall)
   const degraded = shortfall !== null
@@ -251,7 +252,7 @@ export function instancesFor(duty: Duty, service: ServiceRow | null): number {
 
 /** A schedule is a separate actor, which continues with the next live deploy. */
 async function superviseSchedule(
-  { ports, id: deployId, signal }: DeployRun,
+  { ports, id: deployId, signal }: DeployPhase,
   service: ServiceRow,
 ): Promise<void> {
   const { id: serviceId } = service
@@ -311,22 +312,22 @@ interface ScaleDown {
 }
 
 /** Removes surplus instances: first no new requests, then time for open requests, then the stop. */
-function createScaleDown(supervising: DeployRun): ScaleDown {
+function createScaleDown(supervising: DeployPhase): ScaleDown {
   const closing = new AbortController()
-  const run = supervising.within(closing.signal)
-  const { ports, id, signal } = run
+  const phase = supervising.withSignal(closing.signal)
+  const { ports, id, signal } = phase
   let state: State = { phase: 'idle' }
 
   const remove = async ({ fromIndex, limitMs }: ScaleDownRequest, { isWantedAgain, onStop }: Hooks) => {
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
-    const drainRequest = { port, index: fromIndex, drainUntil: Date.now() + limitMs }
-    await drainUpstreamsBestEffort(ports, run, signal, fromIndex)
-    await run.withEngine(() => waitUntilDrained(run, drainRequest, isWantedAgain))
+    const drainRequest = { port, fromIndex, drainUntil: Date.now() + limitMs }
+    await drainUpstreamsBestEffort(ports, phase, signal, fromIndex)
+    await phase.withEngine(() => waitUntilDrained(phase, drainRequest, isWantedAgain))
     if (isWantedAgain() || state.phase !== 'draining') return
     state = { ...state, phase: 'stopping' }
     onStop()
-    await run.withEngine(() => stopInstances(ports, id, fromIndex))
-    await releaseSlots(ports, run, signal, fromIndex)
+    await phase.withEngine(() => stopInstances(ports, id, fromIndex))
+    await releaseSlots(ports, phase, signal, fromIndex)
   }
   const removeOrWarn = (request: ScaleDownRequest, hooks: Hooks) =>
     remove(request, hooks).catch(async (error: unknown) => {

@@ -9,24 +9,24 @@ import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { makeRoom } from '../../disk/image-volumes.ts'
 import { waitForCommit, waitForEngine } from '../../waiting.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 
 /** Waits for the turn, then freezes what the deploy runs with. */
-export async function awaitTurn(run: DeployRun, { source }: { source: DeploySource }) {
-  const { ports, id, serviceId, log, signal } = run
-  const supersededBy = await waitForTurn(run)
+export async function awaitTurn(phase: DeployPhase, { source }: { source: DeploySource }) {
+  const { ports, id, serviceId, log, signal } = phase
+  const supersededBy = await waitForTurn(phase)
   if (supersededBy) return { ...noTurn, supersededBy }
   await waitForEngine(ports, signal, log.info)
   const isReuse = source.kind === 'reuse'
-  const reused = isReuse ? findReusedImage(run, source) : null
+  const reused = isReuse ? findReusedImage(phase, source) : null
   // A deploy that could not finish does not start. A full disk never stops instances that already run.
-  if (reused) await requireImage(run, reused.image)
+  if (reused) await requireImage(phase, reused.image)
   else await makeRoom(ports, signal)
-  await ports.storage.releases.freeze(id, () => createRelease(run, source))
+  await ports.storage.releases.freeze(id, () => createRelease(phase, source))
   const service = requireService(ports, serviceId)
-  const { settings } = run.release
+  const { settings } = phase.release
   const exclusive = settings.disk_mount_path !== null && usesDisk(ports, service.live_deploy_id)
   return {
     supersededBy: null,
@@ -62,7 +62,7 @@ const noTurn = {
 }
 
 /** Returns the newer deploy that takes the turn instead, or null. */
-async function waitForTurn({ ports, id, serviceId, log, signal }: DeployRun): Promise<string | null> {
+async function waitForTurn({ ports, id, serviceId, log, signal }: DeployPhase): Promise<string | null> {
   let logged: string | null = null
   const turn = await waitForCommit(ports.storage.changes, serviceId, signal, () => {
     requireService(ports, serviceId)
@@ -111,7 +111,7 @@ function settingsOf(service: ServiceRow): ServiceSettings {
 }
 
 /** A rollback uses the release of its target; every other deploy uses the current settings. */
-function createRelease({ ports, serviceId }: DeployRun, source: DeploySource): Release {
+function createRelease({ ports, serviceId }: DeployPhase, source: DeploySource): Release {
   const target = source.kind === 'reuse' ? source.deploy_id : null
   if (target === null) {
     const settings = settingsOf(requireService(ports, serviceId))
@@ -124,7 +124,7 @@ function createRelease({ ports, serviceId }: DeployRun, source: DeploySource): R
 }
 
 /** A restart starts the version that is live when it runs, not when it was requested. */
-function findReusedImage({ ports, serviceId }: DeployRun, source: DeploySource) {
+function findReusedImage({ ports, serviceId }: DeployPhase, source: DeploySource) {
   const id = source.deploy_id ?? requireService(ports, serviceId).live_deploy_id
   const reused = id ? ports.storage.actors.record(id) : null
   if (!reused) throw new Failure('conflict', 'this service is not live, so it cannot be restarted')
@@ -136,8 +136,8 @@ function findReusedImage({ ports, serviceId }: DeployRun, source: DeploySource) 
   }
 }
 
-async function requireImage(run: DeployRun, image: string): Promise<void> {
-  const found = await run.withEngine(() => inspectImage(run.ports.engine, image))
+async function requireImage(phase: DeployPhase, image: string): Promise<void> {
+  const found = await phase.withEngine(() => inspectImage(phase.ports.engine, image))
   if (!found)
     throw new Failure('image_gone', `the image ${image} no longer exists: it was removed from Docker`)
 }

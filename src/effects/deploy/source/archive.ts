@@ -10,18 +10,18 @@ import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { size } from '../../../quantities.ts'
 import { availableBytes } from '../../disk/disk.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 
 /** Creates the directory. Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
-export async function unpackSource(run: DeployRun, source: DeploySource, directory: string) {
-  const { ports, id, log } = run
+export async function unpackSource(phase: DeployPhase, source: DeploySource, directory: string) {
+  const { ports, id, log } = phase
   const { archives } = ports.storage
   const archiveId = archiveOf({ id, source })
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
-  const unpacked = await unpackAndSettle(run, archiveId, directory)
+  const unpacked = await unpackAndSettle(phase, archiveId, directory)
   if (unpacked.leftOut) log.info(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
   log.info(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
@@ -30,8 +30,8 @@ export async function unpackSource(run: DeployRun, source: DeploySource, directo
 }
 
 /** After a broken archive the service returns to the one before; the broken file goes with its deploy. */
-async function unpackAndSettle(run: DeployRun, archiveId: string, directory: string): Promise<Unpacked> {
-  const { ports, serviceId, signal, release } = run
+async function unpackAndSettle(phase: DeployPhase, archiveId: string, directory: string): Promise<Unpacked> {
+  const { ports, serviceId, signal, release } = phase
   const { archives, services } = ports.storage
   const file = archives.path(archiveId)
   const roomBytes = await availableBytes(ports.settings)

@@ -20,31 +20,33 @@ import {
   type RepositoryAccess,
 } from '../../git-connection/repository-access.ts'
 import type { ActorLog } from '../../logs/actor-log.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { unpackSource } from './archive.ts'
 
 interface FetchInput {
   source: DeploySource
 }
 
-export async function fetchSource(run: DeployRun, input: FetchInput) {
-  const { ports, id, log, signal } = run
-  if (run.isRepeated) log.info('fetching starts again: the daemon was restarted')
-  await reapGit(id) // of a killed daemon: two gits must not run in one directory
+export async function fetchSource(phase: DeployPhase, input: FetchInput) {
+  const { ports, id, log, signal } = phase
+  if (phase.isRepeated) log.info('fetching starts again: the daemon was restarted')
+  await reapGit(id) // of a killed daemon: two gits must not phase in one directory
   const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
-  const fetched = await guardDirectory(ports, guarded, signal, (bound) => fetchInto(run.within(bound), input))
+  const fetched = await guardDirectory(ports, guarded, signal, (bound) =>
+    fetchInto(phase.withSignal(bound), input),
+  )
   await logLfsPointers(checkoutDirectory(ports, id), log)
   return fetched
 }
 
-async function fetchInto(run: DeployRun, { source }: FetchInput) {
-  const { ports, id, log, signal } = run
+async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
+  const { ports, id, log, signal } = phase
   const directory = checkoutDirectory(ports, id)
-  if (source.kind === 'archive') return unpackSource(run, source, directory)
+  if (source.kind === 'archive') return unpackSource(phase, source, directory)
   await mkdir(directory, { recursive: true })
-  const access = await accessFor(run, parseRepositoryUrl(source.repo_url!))
-  const addedOwners = ports.storage.services.get(run.serviceId)?.submodule_owners ?? []
+  const access = await accessFor(phase, parseRepositoryUrl(source.repo_url!))
+  const addedOwners = ports.storage.services.get(phase.serviceId)?.submodule_owners ?? []
   const checkout = await checkoutSource({
     repository: { ...access.repository, credentials: null },
     credentials: access.credentials,
@@ -60,12 +62,12 @@ async function fetchInto(run: DeployRun, { source }: FetchInput) {
     signal,
   })
   if (source.branch === null && checkout.branch !== null)
-    await saveDefaultBranch(run, source, checkout.branch)
+    await saveDefaultBranch(phase, source, checkout.branch)
   return checkout
 }
 
 /** Saves the default branch in the service's settings, because the remote may change its default later. */
-async function saveDefaultBranch({ ports, serviceId }: DeployRun, source: DeploySource, branch: string) {
+async function saveDefaultBranch({ ports, serviceId }: DeployPhase, source: DeploySource, branch: string) {
   const isMatch = (row: ServiceRow | null) => row?.branch === null && row.repo_url === source.repo_url
   const { services } = ports.storage
   if (!isMatch(services.get(serviceId))) return
@@ -74,11 +76,11 @@ async function saveDefaultBranch({ ports, serviceId }: DeployRun, source: Deploy
 
 /** The credentials of the service's own URL come first, then those of a git connection. */
 async function accessFor(
-  run: DeployRun,
+  phase: DeployPhase,
   repository: RepositoryUrl,
 ): Promise<Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>> {
-  const { ports, log } = run
-  const credentials = credentialsFor(run, repository)
+  const { ports, log } = phase
+  const credentials = credentialsFor(phase, repository)
   if (credentials) return { repository, credentials, connection: null }
   const access = await accessRepository(ports, repository)
   if (access.connection === null) return access
@@ -90,7 +92,7 @@ async function accessFor(
 }
 
 /** The settings may have moved to another host since the request; credentials are never sent there. */
-function credentialsFor({ ports, serviceId }: DeployRun, { url, kind }: RepositoryUrl): Credentials | null {
+function credentialsFor({ ports, serviceId }: DeployPhase, { url, kind }: RepositoryUrl): Credentials | null {
   const stored = ports.storage.credentials.get(serviceId)
   if (!stored || (kind !== 'https' && kind !== 'http') || stored.origin !== new URL(url).origin) return null
   return { username: stored.username, password: stored.password }
@@ -109,7 +111,7 @@ export async function removeWork(ports: DeployPorts, deployId: string): Promise<
 }
 
 /** The folder that `root_dir` names. Throws `source_not_found` if it is missing or outside of the source. */
-export async function resolveRoot({ ports, id, release }: DeployRun): Promise<string> {
+export async function resolveRoot({ ports, id, release }: DeployPhase): Promise<string> {
   const { root_dir } = release.settings
   const root = await resolveInside(checkoutDirectory(ports, id), root_dir ?? '.', 'the root dir')
   if ((await stat(root)).isDirectory()) return root

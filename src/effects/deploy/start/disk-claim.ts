@@ -4,30 +4,30 @@ import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { codeOf, Failure } from '../../../errors.ts'
 import { removeVersion } from '../end/drain.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 
 const diskLocks = new KeyedMutex()
 const pollIntervalMs = 250
 
 /** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
-export function withDisk<T>(run: DeployRun, work: () => Promise<T>): Promise<T> {
-  return diskLocks.run(run.serviceId, run.signal, async () => {
-    await requireFreeDisk(run)
+export function withDisk<T>(phase: DeployPhase, work: () => Promise<T>): Promise<T> {
+  return diskLocks.run(phase.serviceId, phase.signal, async () => {
+    await requireFreeDisk(phase)
     return work()
   })
 }
 
 /** The version that the service wants gets the disk once no other version with a disk has an instance. */
-async function requireFreeDisk(run: DeployRun): Promise<void> {
-  const { ports, id, serviceId } = run
+async function requireFreeDisk(phase: DeployPhase): Promise<void> {
+  const { ports, id, serviceId } = phase
   const claimantId = ports.storage.services.get(serviceId)?.desired_deploy_id ?? id
   if (claimantId !== id && usesDisk(ports, claimantId)) throw diskInUseFailure(claimantId)
-  for (const holder of await findHolders(run)) {
-    if (!hasEnded(run, holder)) throw diskInUseFailure(holder)
+  for (const holder of await findHolders(phase)) {
+    if (!hasEnded(phase, holder)) throw diskInUseFailure(holder)
     // The holder was discarded, so nothing else stops its instances.
     ports.logger.info({ deploy: holder }, 'an ended deploy held the disk: its instances are removed')
-    await removeVersion(ports, { id: holder, serviceId }, run.signal)
+    await removeVersion(ports, { id: holder, serviceId }, phase.signal)
   }
 }
 
@@ -35,14 +35,14 @@ function diskInUseFailure(deployId: string): Failure {
   return new Failure('disk_in_use', `the disk is held by ${deployId}`)
 }
 
-async function findHolders({ ports, id: ownId, serviceId }: DeployRun): Promise<Set<string>> {
+async function findHolders({ ports, id: ownId, serviceId }: DeployPhase): Promise<Set<string>> {
   const instances = await ports.instances.list({ serviceId })
   const others = instances.map((instance) => instance.deployId).filter((id) => id !== ownId)
   return new Set(others.filter((id) => usesDisk(ports, id)))
 }
 
 /** A deploy whose row is damaged or missing counts as unfinished. */
-function hasEnded({ ports, serviceId }: DeployRun, deployId: string): boolean {
+function hasEnded({ ports, serviceId }: DeployPhase, deployId: string): boolean {
   const { actors } = ports.storage
   const unfinished = [...actors.active('deploy', serviceId), ...actors.parked('deploy', serviceId)]
   if (unfinished.some(({ id }) => id === deployId)) return false
@@ -66,7 +66,10 @@ export function usesDisk(ports: Pick<DeployPorts, 'storage'>, deployId: string |
 }
 
 /** Waits for the previous version, which stops once it sees that the service wants this one. */
-export async function retryWhileDiskInUse<T>({ log, signal }: DeployRun, work: () => Promise<T>): Promise<T> {
+export async function retryWhileDiskInUse<T>(
+  { log, signal }: DeployPhase,
+  work: () => Promise<T>,
+): Promise<T> {
   for (let isLogged = false; ; isLogged = true) {
     try {
       return await work()

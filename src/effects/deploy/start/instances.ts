@@ -20,8 +20,8 @@ import { lookUpDatastore } from '../../datastore/access.ts'
 import type { DefaultLimits } from '../../engine/ports.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { retryWhileDiskInUse, withDisk } from './disk-claim.ts'
 import {
   type ChosenPort,
@@ -38,20 +38,20 @@ export interface StartInput {
   commitSha: string | null
 }
 
-export async function startInstances(run: DeployRun, input: StartInput) {
-  const { ports, id, log, service } = run
-  await run.withEngine(() => removePreDeploy(ports, id))
-  const chosen = await run.withEngine(() => resolveEnvironment(run, input))
+export async function startInstances(phase: DeployPhase, input: StartInput) {
+  const { ports, id, log, service } = phase
+  await phase.withEngine(() => removePreDeploy(ports, id))
+  const chosen = await phase.withEngine(() => resolveEnvironment(phase, input))
   const count = wantedInstances(service)
-  const warnings = count === 0 ? [] : await run.withEngine(() => findWarnings(run, input.image))
+  const warnings = count === 0 ? [] : await phase.withEngine(() => findWarnings(phase, input.image))
   // After a restart there may be more instances than wanted now, and some may have stopped.
-  if (run.isRepeated) await run.withEngine(() => stopInstances(ports, id, count))
+  if (phase.isRepeated) await phase.withEngine(() => stopInstances(ports, id, count))
   // A version of a suspended service is checked too: otherwise the next start of the service would run an
   // unchecked version.
   if (service.suspended) log.info('the service is suspended: this version is checked, then stopped')
   for (let index = 0; index < count; index++) {
-    const start = () => ensureInstance(run, service, { image: input.image, index, restart: 'no' })
-    const state = await retryWhileDiskInUse(run, () => run.withEngine(start))
+    const start = () => ensureInstance(phase, service, { image: input.image, index, restart: 'no' })
+    const state = await retryWhileDiskInUse(phase, () => phase.withEngine(start))
     const place = listens(service) ? `${state.address}:${chosen.port}` : state.address
     const brief = `instance ${index + 1} of ${count} at ${place}`
     log.info(`started ${brief}`, { brief })
@@ -61,10 +61,10 @@ export async function startInstances(run: DeployRun, input: StartInput) {
 }
 
 /** Also logs them. */
-async function findWarnings(run: DeployRun, image: string): Promise<DeployWarning[]> {
-  const { ports, log } = run
-  const { name } = run.service
-  const { disk_mount_path } = run.release.settings
+async function findWarnings(phase: DeployPhase, image: string): Promise<DeployWarning[]> {
+  const { ports, log } = phase
+  const { name } = phase.service
+  const { disk_mount_path } = phase.release.settings
   const disk = disk_mount_path && posix.join(disk_mount_path, '.')
   const paths = (await inspectImage(ports.engine, image))?.volumePaths ?? []
   const uncovered = paths.filter((path) => path !== disk)
@@ -83,8 +83,8 @@ function scheduleOf({ schedule, timezone }: ServiceRow): string {
 }
 
 /** Resolves the port and the env once. A repeated start uses the stored values. */
-export async function resolveEnvironment(run: DeployRun, input: StartInput): Promise<ChosenPort> {
-  const { ports, id, service, release } = run
+export async function resolveEnvironment(phase: DeployPhase, input: StartInput): Promise<ChosenPort> {
+  const { ports, id, service, release } = phase
   const { settings } = release
   const image = await inspectImage(ports.engine, input.image)
   if (!image) throw new Failure('image_gone', `the image ${input.image} no longer exists`)
@@ -95,7 +95,7 @@ export async function resolveEnvironment(run: DeployRun, input: StartInput): Pro
   const chosen = choosePort(settings, hasPort ? vars : [], image.exposedPorts)
   if (release.resolved) return chosen
   const { port } = chosen
-  await logEnvironmentWarnings(run, vars)
+  await logEnvironmentWarnings(phase, vars)
   const source = ports.storage.actors.record(id)?.source as DeploySource | undefined
   const resolved = withDefaults(withPort(settings, vars, port), {
     PORT: String(port),
@@ -111,7 +111,7 @@ export async function resolveEnvironment(run: DeployRun, input: StartInput): Pro
 }
 
 /** Logs settings that the instances get in a different form than configured. */
-async function logEnvironmentWarnings({ ports, log, release }: DeployRun, vars: EnvVar[]): Promise<void> {
+async function logEnvironmentWarnings({ ports, log, release }: DeployPhase, vars: EnvVar[]): Promise<void> {
   const unused = unusedPort(release.settings, vars)
   if (unused) log.info(unused)
   const limit = release.settings.cpu_limit
@@ -145,17 +145,17 @@ export function resolveProperty(
 }
 
 export async function ensureInstance(
-  run: DeployRun,
+  phase: DeployPhase,
   service: ServiceRow,
   wanted: { image: string; index: number; restart: InstanceSpec['restart'] },
 ) {
-  const { ports, id, signal } = run
+  const { ports, id, signal } = phase
   const network = await ports.engineReady(signal)
-  const { release } = run
+  const { release } = phase
   const address = await allocateAddress(ports, id, wanted.index, network)
   const spec = instanceSpec(ports, service, release, { id, ...wanted, address, network: network.name })
   if (!spec.volume) return ports.instances.ensure(spec, signal)
-  return withDisk(run, async () => {
+  return withDisk(phase, async () => {
     await ensureDisk(ports, service, spec)
     return ports.instances.ensure(spec, signal)
   })

@@ -5,42 +5,42 @@ import { preDeployIndex, preDeployKind, preDeployName } from '../../../docker/en
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { describeExit } from '../../instances/exit.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
-import type { DeployRun } from '../run.ts'
+import type { DeployPhase } from '../phase.ts'
 import { instanceSpec, resolveEnvironment, type StartInput } from './instances.ts'
 
 const pollIntervalMs = 250
 
-export async function runPreDeploy(run: DeployRun, input: StartInput) {
-  const name = preDeployName(run.ports.owner, run.service.name, run.id)
-  run.log.info(
-    run.isRepeated
+export async function runPreDeploy(phase: DeployPhase, input: StartInput) {
+  const name = preDeployName(phase.ports.owner, phase.service.name, phase.id)
+  phase.log.info(
+    phase.isRepeated
       ? 'the daemon was restarted: showing the output of the pre-deploy command from the beginning'
       : 'running the pre-deploy command in the new image',
   )
-  await run.withEngine(() => begin(run, input, name))
-  await run.withEngine(() => copyOutput(run, name))
-  await requireSuccess(run, name)
+  await phase.withEngine(() => begin(phase, input, name))
+  await phase.withEngine(() => copyOutput(phase, name))
+  await requireSuccess(phase, name)
   // The container stays until the next phase starts. If it were removed before the commit, a crash in
   // between would run the command again.
 }
 
-async function begin(run: DeployRun, input: StartInput, name: string): Promise<void> {
-  const { ports, id, signal } = run
+async function begin(phase: DeployPhase, input: StartInput, name: string): Promise<void> {
+  const { ports, id, signal } = phase
   const instance = await ports.instances.inspect(name)
   if (instance && instance.state !== 'created') return
-  await resolveEnvironment(run, input)
+  await resolveEnvironment(phase, input)
   const network = await ports.engineReady(signal)
   const address = await allocateAddress(ports, id, preDeployIndex, network)
-  const { release } = run
+  const { release } = phase
   const place = { id, image: input.image, index: preDeployIndex, address, network: network.name }
-  const spec = instanceSpec(ports, run.service, release, { ...place, restart: 'no' })
+  const spec = instanceSpec(ports, phase.service, release, { ...place, restart: 'no' })
   const command = release.settings.pre_deploy_command
   // Without the disk, because the live version uses it.
   await ports.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)
 }
 
 /** Returns when the command has ended, also if the engine cannot return logs. */
-async function copyOutput({ ports, log, signal }: DeployRun, name: string): Promise<void> {
+async function copyOutput({ ports, log, signal }: DeployPhase, name: string): Promise<void> {
   try {
     for await (const { stream, line } of ports.instances.logs(name, { follow: true, signal })) {
       log.write(stream, line)
@@ -53,11 +53,11 @@ async function copyOutput({ ports, log, signal }: DeployRun, name: string): Prom
   signal.throwIfAborted()
 }
 
-async function requireSuccess(run: DeployRun, name: string): Promise<void> {
-  const { instances } = run.ports
-  const exit = await run.withEngine(() => instances.inspectExit(name, run.signal))
+async function requireSuccess(phase: DeployPhase, name: string): Promise<void> {
+  const { instances } = phase.ports
+  const exit = await phase.withEngine(() => instances.inspectExit(name, phase.signal))
   if (exit?.exitCode === 0) return
-  const command = run.release.settings.pre_deploy_command
+  const command = phase.release.settings.pre_deploy_command
   const text = exit ? await describeExit(instances, exit, { command }) : 'disappeared while it ran'
   throw new Failure('pre_deploy_failed', `the pre-deploy command ${text}`)
 }

@@ -5,39 +5,39 @@ import { urlOf } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { restartInstance } from '../check/check.ts'
+import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRun } from '../run.ts'
 import { admit, drainUpstreams, isBehindEdge } from './upstreams.ts'
 
 interface SwitchInput {
   formerDeployId: string | null
 }
 
-export async function switchTraffic(run: DeployRun, { formerDeployId }: SwitchInput) {
-  const { ports, id, log } = run
-  await run.withEngine(() => moveRestartPolicy(ports, id, formerDeployId))
-  const instances = await run.withEngine(() => run.listInstances())
+export async function switchTraffic(phase: DeployPhase, { formerDeployId }: SwitchInput) {
+  const { ports, id, log } = phase
+  await phase.withEngine(() => moveRestartPolicy(ports, id, formerDeployId))
+  const instances = await phase.withEngine(() => phase.listInstances())
   for (const instance of instances.filter(({ state }) => state !== 'running')) {
-    if (await restartInstance(run, instance)) continue
+    if (await restartInstance(phase, instance)) continue
     throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
   }
   if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left to serve')
-  await switchRequests(run, formerDeployId)
-  logDowntime(run)
+  await switchRequests(phase, formerDeployId)
+  logDowntime(phase)
   log.info('switched to the new version', { brief: 'to the new version' })
 }
 
 /** Old and new instances both accept requests for a moment, so the service always has an instance. */
-async function switchRequests(run: DeployRun, formerDeployId: string | null): Promise<void> {
-  const service = run.ports.storage.services.get(run.serviceId)
-  if (!service || !isBehindEdge(run.ports, service)) return
-  await admit(run, await run.withEngine(() => run.listInstances()))
-  if (!service.suspended) await logReachability(run, service)
-  if (formerDeployId) await drainUpstreams(run, formerDeployId)
+async function switchRequests(phase: DeployPhase, formerDeployId: string | null): Promise<void> {
+  const service = phase.ports.storage.services.get(phase.serviceId)
+  if (!service || !isBehindEdge(phase.ports, service)) return
+  await admit(phase, await phase.withEngine(() => phase.listInstances()))
+  if (!service.suspended) await logReachability(phase, service)
+  if (formerDeployId) await drainUpstreams(phase, formerDeployId)
 }
 
 /** Instances are checked on another socket of the edge, and another program may have the public ports. */
-async function logReachability({ ports, log, signal }: DeployRun, service: ServiceRow): Promise<void> {
+async function logReachability({ ports, log, signal }: DeployPhase, service: ServiceRow): Promise<void> {
   const problem = await ports.edge.findPortProblem(signal)
   const url = urlOf(service, ports.publication)
   if (problem === null) log.info(`a request through the edge reached the instance: ${url}`)
@@ -45,7 +45,7 @@ async function logReachability({ ports, log, signal }: DeployRun, service: Servi
 }
 
 /** Only a switch that moves a disk has a downtime. */
-function logDowntime({ ports: { downtimes }, serviceId, log }: DeployRun): void {
+function logDowntime({ ports: { downtimes }, serviceId, log }: DeployPhase): void {
   const startedAt = downtimes.get(serviceId)
   downtimes.delete(serviceId)
   if (startedAt !== undefined) log.info(`downtime: ${duration(Date.now() - startedAt)}`)

@@ -7,8 +7,8 @@ import type { InstanceState } from '../../../docker/containers/instances.ts'
 import { defaultHost, isPublicType } from '../../../domain/domains.ts'
 import { Failure } from '../../../errors.ts'
 import { isUpstreamOf } from '../../edge/haproxy-edge.ts'
+import type { DeployPhase, DeployRef } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import type { DeployRef, DeployRun } from '../run.ts'
 
 const pollIntervalMs = 250
 
@@ -18,16 +18,16 @@ export function isBehindEdge(ports: DeployPorts, service: Pick<ServiceRow, 'type
 
 /** First one verification request through the edge, then client requests. Throws `not_reached`. */
 export async function admit(
-  run: DeployRun,
+  phase: DeployPhase,
   instances: readonly InstanceState[],
   withinMs?: number,
 ): Promise<void> {
-  const { ports, id, serviceId, signal } = run
-  const pending = instances.filter((instance) => !isAdmitted(run, instance))
+  const { ports, id, serviceId, signal } = phase
+  const pending = instances.filter((instance) => !isAdmitted(phase, instance))
   if (pending.length === 0) return
-  const slots = await allocateSlots(run, pending)
+  const slots = await allocateSlots(phase, pending)
   await ports.edge.apply(serviceId, signal, withinMs)
-  await verify(run, slots)
+  await verify(phase, slots)
   signal.throwIfAborted()
   const admitted = new Set(pending.map(({ index }) => index))
   const isMatch = (row: UpstreamRow) => row.deploy_id === id && admitted.has(row.index)
@@ -35,18 +35,18 @@ export async function admit(
   await ports.edge.apply(serviceId, signal, withinMs)
 }
 
-export function isAdmitted({ ports, id, serviceId }: DeployRun, instance: InstanceState): boolean {
+export function isAdmitted({ ports, id, serviceId }: DeployPhase, instance: InstanceState): boolean {
   const { index, startedAt } = instance
   const rows = ports.storage.upstreams.list(serviceId).filter(isUpstreamOf(id))
   return rows.some((row) => row.index === index && row.run === startedAt && row.state === 'ready')
 }
 
-async function allocateSlots(run: DeployRun, instances: InstanceState[]): Promise<number[]> {
-  const { id, serviceId } = run
-  const { actors, upstreams } = run.ports.storage
+async function allocateSlots(phase: DeployPhase, instances: InstanceState[]): Promise<number[]> {
+  const { id, serviceId } = phase
+  const { actors, upstreams } = phase.ports.storage
   await upstreams.allocatePool(serviceId)
   const port = actors.record(id)?.port as number
-  const { protocol = 'http' } = run.release.settings
+  const { protocol = 'http' } = phase.release.settings
   const slots: number[] = []
   for (const { index, address, startedAt } of instances) {
     if (!address) throw new Failure('instance_failed', `instance ${index + 1} no longer has an address`)
@@ -57,7 +57,7 @@ async function allocateSlots(run: DeployRun, instances: InstanceState[]): Promis
 }
 
 /** A suspended service gets no requests through the edge, so there is nothing to verify. */
-async function verify({ ports, serviceId, signal, release }: DeployRun, slots: number[]): Promise<void> {
+async function verify({ ports, serviceId, signal, release }: DeployPhase, slots: number[]): Promise<void> {
   const { services, upstreams } = ports.storage
   const service = services.get(serviceId)
   const pool = upstreams.poolOf(serviceId)
@@ -76,7 +76,7 @@ async function verify({ ports, serviceId, signal, release }: DeployRun, slots: n
 
 /** Stops new requests to these instances; open ones continue. Resolves when the edge has applied it. */
 export async function drainUpstreams(
-  { ports, serviceId, signal }: DeployRun,
+  { ports, serviceId, signal }: DeployPhase,
   deployId: string,
 ): Promise<void> {
   const changed = await ports.storage.upstreams.setState(serviceId, isUpstreamOf(deployId), 'out')
@@ -97,7 +97,7 @@ export async function drainUpstreamsBestEffort(
 
 /** Instances that ended or restarted get no requests until they pass their check again. */
 export async function drainEnded(
-  { ports, id, serviceId, signal }: DeployRun,
+  { ports, id, serviceId, signal }: DeployPhase,
   instances: readonly InstanceState[],
   beforeIndex: number,
 ): Promise<void> {
@@ -127,7 +127,7 @@ export async function releaseSlots(
 }
 
 /** Sends requests to the former instances again, for example after a failed switch. */
-export async function restoreUpstreams({ ports, serviceId, signal }: DeployRun, deployId: string) {
+export async function restoreUpstreams({ ports, serviceId, signal }: DeployPhase, deployId: string) {
   const isRunning = runningOf(await ports.instances.list({ deployId }))
   const isTheirs = isUpstreamOf(deployId)
   const isMatch = (row: UpstreamRow) => isTheirs(row) && isRunning(row)
@@ -140,7 +140,7 @@ export async function restoreUpstreams({ ports, serviceId, signal }: DeployRun, 
  * `isCanceled` returns true. If the edge cannot be queried, the instances count as busy.
  */
 export async function waitForOpenRequests(
-  { ports, id, serviceId, signal }: DeployRun,
+  { ports, id, serviceId, signal }: DeployPhase,
   index: number | undefined,
   until: number,
   isCanceled: () => boolean,

@@ -10,8 +10,8 @@ import {
   suggestionLines,
 } from '../../../../src/effects/deploy/build/dockerfile.ts'
 import { retryWhileBuilderUnavailable } from '../../../../src/effects/deploy/build/image.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { Failure } from '../../../../src/errors.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { StorageError } from '../../../../storage/store/errors.ts'
@@ -36,7 +36,7 @@ async function openRun(t: TestContext, wishes: Partial<ServiceRow> = {}) {
   await storage.actors.create(transitionOf({ id }))
   await storage.releases.freeze(id, () => ({ settings, env, resolved: null }))
   const ports = standIn<DeployPorts>({ storage })
-  return new DeployRun(ports, { id, serviceId: settings.id }, t.signal)
+  return new DeployPhase(ports, { id, serviceId: settings.id }, t.signal)
 }
 
 test('a build omits variables with unresolved references', async (t) => {
@@ -72,7 +72,7 @@ test('a damaged row is not treated as a missing one', async (t) => {
   }
   const storage = { ...ports.storage, services: { ...ports.storage.services, get: damaged } }
 
-  assert.throws(() => buildInputs(standIn<DeployRun>({ ports: { storage }, release, log })), {
+  assert.throws(() => buildInputs(standIn<DeployPhase>({ ports: { storage }, release, log })), {
     code: 'row_damaged',
   })
 })
@@ -236,7 +236,7 @@ function openSite(waitUntilWorking: BuilderWatch['waitUntilWorking']) {
   const controller = new AbortController()
   const ports = { builderWatch: { waitUntilWorking } }
   const log = { info: (line: string) => void lines.push(line) }
-  return { lines, controller, run: standIn<DeployRun>({ ports, log, signal: controller.signal }) }
+  return { lines, controller, run: standIn<DeployPhase>({ ports, log, signal: controller.signal }) }
 }
 
 const never: BuilderWatch['waitUntilWorking'] = (signal) =>

@@ -12,8 +12,8 @@ import {
   removePulledNameOnly,
   writePullNote,
 } from '../../../../src/effects/deploy/build/pull.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
 import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
@@ -53,7 +53,7 @@ async function openPull(t: TestContext, dataDir?: string) {
   })
   const image = `${registry.host}/app:v1`
   const source: DeploySource = { ...deployInput().source, kind: 'image', image }
-  const phase = new DeployRun(ports, { id, serviceId: 'svc-1' }, neverAborted)
+  const phase = new DeployPhase(ports, { id, serviceId: 'svc-1' }, neverAborted)
   return {
     ports,
     engine,

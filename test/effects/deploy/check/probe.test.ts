@@ -14,8 +14,8 @@ import {
   pickListeningPort,
 } from '../../../../src/effects/deploy/check/port-search.ts'
 import { chooseProbe, otherProtocol } from '../../../../src/effects/deploy/check/probes.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import type { ServiceProtocol, ServiceRow } from '../../../../storage/services.ts'
 import { standIn } from '../../../support/effects/stand-in.ts'
 import { serviceRow } from '../../../support/storage/store-fixtures.ts'
@@ -32,7 +32,7 @@ async function openCheck(t: TestContext, port: number, settings: Partial<Service
   const ports = standIn<DeployPorts>({ storage, instances, settings: { baseDomain: 'localhost' } })
   const input = { id: 'dep-1', serviceId: service.id }
   return (signal: AbortSignal) =>
-    probeInstances(new DeployRun(ports, input, signal), { port, portSource: 'setting' })
+    probeInstances(new DeployPhase(ports, input, signal), { port, portSource: 'setting' })
 }
 
 async function listen(t: TestContext, port = 0): Promise<{ server: Server; port: number }> {

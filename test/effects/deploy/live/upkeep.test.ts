@@ -1,12 +1,13 @@
 // Supervision of a live deploy: its duty, the health of its instances, and what wakes it.
 import assert, { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { InstanceState } from '../../../../src/docker/containers/instances.ts'
 import { createHealth } from '../../../../src/effects/deploy/live/health.ts'
 import { dutyOf, instancesFor, keepInstances } from '../../../../src/effects/deploy/live/upkeep.ts'
 import { createWakeSignal } from '../../../../src/effects/deploy/live/wake-signal.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { createInstanceEvents } from '../../../../src/effects/engine/instance-events.ts'
 import { Failure } from '../../../../src/errors.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
@@ -22,6 +23,7 @@ interface FakeEngine {
   refusals: number
   /** When the engine had to stop an instance. */
   stops: number[]
+  stopMs: number
 }
 
 const oneInstance = (): FakeEngine => ({
@@ -30,6 +32,7 @@ const oneInstance = (): FakeEngine => ({
   instances: [{ name: 'i0', index: 0, deployId: 'dep-1', state: 'running', restart: 'unless-stopped' }],
   refusals: 0,
   stops: [],
+  stopMs: 0,
 })
 
 const instancesOf = (engine: FakeEngine) => ({
@@ -42,6 +45,7 @@ const instancesOf = (engine: FakeEngine) => ({
   },
   async stop() {
     engine.stops.push(performance.now())
+    await sleep(engine.stopMs)
     if (engine.refusesStop) throw new Failure('docker_error', 'refused')
   },
   remove: async () => void engine.instances.pop(),
@@ -102,8 +106,8 @@ function startUpkeep(t: TestContext) {
     ),
   } as unknown as DeployPorts
   const over = new AbortController()
-  const run = new DeployRun(ports, { id: 'dep-1', serviceId: 'svc-1' }, over.signal)
-  const ended = keepInstances(run, { image: 'i' })
+  const phase = new DeployPhase(ports, { id: 'dep-1', serviceId: 'svc-1' }, over.signal)
+  const ended = keepInstances(phase, { image: 'i' })
   let failure: unknown = null
   ended.catch((error: unknown) => {
     if (!over.signal.aborted) failure = error
@@ -113,7 +117,7 @@ function startUpkeep(t: TestContext) {
     service = { ...service, ...changed }
     notifyChange()
   }
-  return { engine, change, rounds: () => rounds, failure: () => failure, restoreEngine }
+  return { engine, change, ended, rounds: () => rounds, failure: () => failure, restoreEngine }
 }
 
 test('a service that is suspended while the engine is down is stopped afterwards', async (t) => {
@@ -142,6 +146,18 @@ test('an engine that refuses to stop an instance is retried after a pause', asyn
     pauses.every((ms) => ms >= 900),
     `pauses of ${pauses.map(Math.round)} ms`,
   )
+})
+
+test('the time to drain counts from the new version, not from the end of a scale-down', async (t) => {
+  const { engine, change, ended } = startUpkeep(t)
+  engine.stopMs = 1000
+  change({ suspended: true })
+  await until('the stop', async () => engine.stops.length > 0)
+
+  change({ live_deploy_id: 'dep-2' })
+
+  const output = await ended
+  assert.ok(Date.now() - Date.parse(output.at) >= 500, output.at)
 })
 
 const live = { live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', instances: 3 }

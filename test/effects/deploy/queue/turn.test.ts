@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { openEngine } from '../../../../src/docker/engine/client.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { awaitTurn } from '../../../../src/effects/deploy/queue/turn.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { until } from '../../../support/daemon/service.ts'
@@ -31,7 +31,7 @@ async function openDeployQueue(t: TestContext, { service = {}, minFreeDiskMb = 0
   return {
     storage,
     ask: (id: string, signal = neverAborted, source: DeploySource = deployInput().source) =>
-      awaitTurn(new DeployRun(ports, { id, serviceId: 'svc-1' }, signal), { source }),
+      awaitTurn(new DeployPhase(ports, { id, serviceId: 'svc-1' }, signal), { source }),
     /** Creates a deploy or updates it. */
     async is(id: string, status: string, { final = false, service_id = 'svc-1' } = {}) {
       const revision = (revisions.get(id) ?? 0) + 1

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { removeFormerArchives, unpackSource } from '../../../../src/effects/deploy/source/archive.ts'
 import {
   findLfsPointers,
@@ -61,9 +61,9 @@ async function fetch(storage: Storage, id: string, from = source(), settings: Pa
   const directory = join(storage.directory, 'work', id)
   const release = { settings: serviceRow(settings), env: [], resolved: null }
   await storage.releases.freeze(id, () => release)
-  const run = new DeployRun(portsOf(storage), { id, serviceId: 'svc-1' }, signal)
-  run.log.info = (line) => void said.push(line)
-  await unpackSource(run, from, directory)
+  const phase = new DeployPhase(portsOf(storage), { id, serviceId: 'svc-1' }, signal)
+  phase.log.info = (line) => void said.push(line)
+  await unpackSource(phase, from, directory)
   return { found: readdirSync(directory).sort(), said }
 }
 

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { preDeployKind } from '../../../../src/docker/engine/names.ts'
 import { ensureNetwork } from '../../../../src/docker/network/networks.ts'
 import { removePreDeploy } from '../../../../src/effects/deploy/end/drain.ts'
+import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { DeployRun } from '../../../../src/effects/deploy/run.ts'
 import { startInstances } from '../../../../src/effects/deploy/start/instances.ts'
 import { runPreDeploy } from '../../../../src/effects/deploy/start/pre-deploy.ts'
 import type { Storage } from '../../../../storage/index.ts'
@@ -40,7 +40,7 @@ async function openDeploy(t: TestContext, changes: Partial<ServiceSettings>) {
   const ports = standIn<DeployPorts>({ ...parts, ...more })
   const input = { image: images.busybox, commitSha: null }
   const runWith = (changed: Partial<DeployPorts>) =>
-    new DeployRun({ ...ports, ...changed }, { id, serviceId: service.id }, t.signal)
+    new DeployPhase({ ...ports, ...changed }, { id, serviceId: service.id }, t.signal)
   return { ports, id, storage, input, runWith }
 }
 
