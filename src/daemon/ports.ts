@@ -4,9 +4,10 @@ import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
+import { withCleanup } from '../docker/build/build.ts'
 import { openBuildCache } from '../docker/build/build-cache.ts'
 import { createClassic } from '../docker/build/build-classic.ts'
-import { BuilderWatch, createFallback } from '../docker/build/build-fallback.ts'
+import { createFallback, openBuilderWatch } from '../docker/build/build-fallback.ts'
 import { type BuildGuard, openBuildGuard } from '../docker/build/build-guard.ts'
 import { openDatastores } from '../docker/containers/datastores.ts'
 import { sampleInstances } from '../docker/containers/instance-usage.ts'
@@ -197,25 +198,22 @@ function openBuilder(
 ) {
   const buildGuard = openGuard(config, owner, logger)
   const cache = openCache(config, engine, logger)
-  const builderWatch = openBuilderWatch(engine, logger)
-  const options = { owner, guard: buildGuard, cache }
-  const builder =
+  const builderWatch = openBuilderWatch(engine, {
+    onHang: (since) => logger.error({ since }, "Docker's BuildKit hangs; using the classic builder"),
+    onWorks: (since) => logger.info({ since }, "Docker's BuildKit works again"),
+  })
+  const options = { owner, guard: buildGuard }
+  const driver =
     config.builder === 'buildkit'
-      ? createFallback(engine, { ...options, watch: builderWatch })
+      ? createFallback(engine, options, builderWatch)
       : createClassic(engine, options)
+  const builder = withCleanup(driver, options, cache)
   const close = () => {
     builderWatch.close()
     cache.close()
     buildGuard.close()
   }
   return { parts: { builder, builderWatch, buildGuard }, close }
-}
-
-function openBuilderWatch(engine: Engine, logger: Logger) {
-  return new BuilderWatch(engine, {
-    onHang: (since) => logger.error({ since }, "Docker's BuildKit hangs; using the classic builder"),
-    onWorks: (since) => logger.info({ since }, "Docker's BuildKit works again"),
-  })
 }
 
 function openCache(config: Config, engine: Engine, logger: Logger) {

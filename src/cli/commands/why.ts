@@ -1,6 +1,5 @@
 // `berth why`: explains the outcome of a deploy or another record: the failure, the next step, the phases.
 import type { Deploy } from '../../api/deploy.ts'
-import type { Info } from '../../api/info.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'
@@ -9,7 +8,7 @@ import { deployPath, fetchWhy, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { deployStyle, originOf, requesterName, warningLines } from '../deploy/labels.ts'
-import { CliFailure, orNull } from '../failure.ts'
+import { CliFailure } from '../failure.ts'
 import { resolveDeploy } from '../service/resolve-target.ts'
 import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
@@ -73,11 +72,9 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
     return printWhy(cli, await fetchWhy(cli, jobPath(failedRun.id)))
   }
   const why = await fetchWhy(cli, deployPath(deploy.id))
-  const hangsSince = isUnderWay(deploy) ? await builderHangsSince(cli) : null
-  if (out.isJson) return out.json(toJson(deploy, why, hangsSince))
+  if (out.isJson) return out.json(toJson(deploy, why))
   printHeading(out, deploy, service)
   printPhases(out, why.phases)
-  if (hangsSince) out.print(out.paint('red', `\n ${plain(hangingBuilder(hangsSince))}`))
   for (const line of warningLines(out.paint, service.name, deploy)) out.print(line)
   if (isFailure(deploy)) printProblem(out, why)
   else if (service.type === 'cron_job') {
@@ -96,23 +93,8 @@ function isFailure({ status }: Deploy): boolean {
   return status === 'failed' || status === 'canceled'
 }
 
-function isUnderWay({ status }: Deploy): boolean {
-  return status === 'queued' || status === 'running'
-}
-
-/** Null while BuildKit works. Older servers and tokens limited to services do not report it. */
-async function builderHangsSince({ client }: Cli): Promise<string | null> {
-  const info = await orNull(client.call<Info>('GET', '/info'))
-  return info?.builds?.hangs_since ?? null
-}
-
-function hangingBuilder(since: string): string {
-  return `the Docker engine's BuildKit has been hanging since ${since}: only the classic builder builds`
-}
-
-function toJson(deploy: Deploy, why: Why, hangsSince: string | null) {
-  const { phases, failed_step, error_line, lines, hint, commands } = why
-  return { deploy, phases, failed_step, error_line, lines, hint, commands, builder_hangs_since: hangsSince }
+function toJson(deploy: Deploy, { phases, failed_step, error_line, lines, hint, commands }: Why) {
+  return { deploy, phases, failed_step, error_line, lines, hint, commands }
 }
 
 /** ` shop failed while building, 2m ago` */

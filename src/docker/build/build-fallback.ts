@@ -5,22 +5,22 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pack } from 'tar-stream'
-import { abortable } from '../../async/abortable.ts'
 import { sleep } from '../../async/sleep.ts'
 import { Failure } from '../../errors.ts'
 import { buildKitFeature } from '../dockerfile/dockerfile.ts'
 import type { Engine } from '../engine/client.ts'
-import type { Owner } from '../engine/names.ts'
 import { upload } from '../engine/raw-requests.ts'
 import { streamLines } from '../engine/stream-lines.ts'
-import { type Builder, type BuildRequest, whenBuildsIdle } from './build.ts'
-import type { BuildCache } from './build-cache.ts'
-import { classicDriver } from './build-classic.ts'
-import type { BuildGuard } from './build-guard.ts'
-import { buildKitDriver } from './build-kit.ts'
+import type { Builder, BuilderOptions, BuildRequest } from './build.ts'
+import { createClassic } from './build-classic.ts'
+import { createBuildKit } from './build-kit.ts'
 
-/** A build was aborted because the builder hangs. */
-class BuilderHangs extends Error {}
+/** A build was refused or aborted because the builder hangs. */
+class BuilderHangs extends Error {
+  constructor(since: string) {
+    super(`the Docker engine's BuildKit has been hanging since ${since}`)
+  }
+}
 
 interface WatchOptions {
   onHang(since: string): void
@@ -35,119 +35,81 @@ const usualTimes = {
   silenceMs: 15_000,
   /** A probe takes less than a second (measured with two busy CPUs); give it time on a worse machine. */
   probeMs: 40_000,
-  /** While it hangs, one probe waits for it this long. */
-  recheckMs: 300_000,
 }
 
-export class BuilderWatch {
-  readonly #engine: Engine
-  readonly #options: WatchOptions
-  readonly #times: typeof usualTimes
-  /** Each with its end. */
-  readonly #builds = new Map<AbortController, Promise<unknown>>()
-  readonly #closing = new AbortController()
-  #since: string | null = null
-  #recovery: Promise<void> = Promise.resolve()
-  #isWatching = false
-  /** When a step began, a build succeeded, or a probe ended. */
-  #aliveAt = 0
-
-  constructor(engine: Engine, options: WatchOptions) {
-    this.#engine = engine
-    this.#options = options
-    this.#times = { ...usualTimes, ...options.times }
-  }
-
+export interface BuilderWatch {
   /** Since when it hangs (ISO 8601); null while it works, as far as is known. */
-  hangsSince(): string | null {
-    return this.#since
+  hangsSince(): string | null
+  /** Runs a build by it; throws `BuilderHangs` when it hangs. */
+  during<T>(request: BuildRequest, build: (request: BuildRequest) => Promise<T>): Promise<T>
+  close(): void
+}
+
+export function openBuilderWatch(engine: Engine, options: WatchOptions): BuilderWatch {
+  const { lookMs, silenceMs, probeMs } = { ...usualTimes, ...options.times }
+  const builds = new Set<AbortController>()
+  const closing = new AbortController()
+  let since: string | null = null
+  let isWatching = false
+  /** When a step began, a build succeeded, or a probe ended. */
+  let aliveAt = 0
+
+  const sawLife = () => {
+    aliveAt = performance.now()
   }
 
-  /** Runs a build by it; throws `BuilderHangs` when it hangs, once all builds by it have ended. */
-  async during<T>(request: BuildRequest, build: (request: BuildRequest) => Promise<T>): Promise<T> {
-    if (this.#since !== null) throw new BuilderHangs('the builder of the engine hangs')
-    const abort = new AbortController()
-    const signal = AbortSignal.any([request.signal, abort.signal])
-    const running = build({ ...request, onStep: () => this.#sawLife(), signal })
-    this.#builds.set(abort, running)
-    if (!this.#isWatching) void this.#watch()
-    try {
-      const built = await running
-      this.#sawLife()
-      return built
-    } catch (error) {
-      // What the hanging builder left is removed before another one builds.
-      if (error instanceof BuilderHangs) await Promise.allSettled(this.#builds.values())
-      throw error
-    } finally {
-      this.#builds.delete(abort)
+  async function watch(): Promise<void> {
+    isWatching = true
+    sawLife()
+    while (builds.size > 0 && !closing.signal.aborted) {
+      await sleep(lookMs, undefined, { ref: false })
+      if (performance.now() - aliveAt > silenceMs && (await isHanging())) await leave()
     }
-  }
-
-  /** Resolves when it works; rejects with the signal. */
-  waitUntilWorking(signal: AbortSignal): Promise<void> {
-    return abortable(this.#recovery, signal)
-  }
-
-  close(): void {
-    this.#closing.abort()
-  }
-
-  #sawLife(): void {
-    this.#aliveAt = performance.now()
-  }
-
-  async #watch(): Promise<void> {
-    this.#isWatching = true
-    this.#sawLife()
-    while (this.#since === null && this.#builds.size > 0 && !this.#closing.signal.aborted) {
-      await this.#pause()
-      const isSilent = performance.now() - this.#aliveAt > this.#times.silenceMs
-      if (isSilent && (await this.#isHanging())) this.#hang()
-    }
-    this.#isWatching = false
-  }
-
-  #pause(): Promise<void> {
-    return sleep(this.#times.lookMs, undefined, { ref: false })
+    isWatching = false
   }
 
   /** False if the engine does not respond at all: an unavailable engine is a separate failure. */
-  async #isHanging(): Promise<boolean> {
+  async function isHanging(): Promise<boolean> {
     const began = performance.now()
-    const outcome = await this.#probe(this.#times.probeMs)
+    const limit = AbortSignal.timeout(probeMs)
+    const isSilent = await probeBuilder(engine, AbortSignal.any([limit, closing.signal])).then(
+      () => false,
+      () => limit.aborted && !closing.signal.aborted,
+    )
     // On a slow host, builds progress although a probe times out.
-    const isSilent = outcome === 'silent' && this.#aliveAt < began
-    this.#sawLife()
-    return isSilent && (await answers(this.#engine))
+    const hasNoLife = isSilent && aliveAt < began
+    sawLife()
+    return hasNoLife && (await answers(engine))
   }
 
-  async #probe(limitMs: number): Promise<'works' | 'silent' | 'unknown'> {
-    const limit = AbortSignal.timeout(limitMs)
-    try {
-      await probeBuilder(this.#engine, AbortSignal.any([limit, this.#closing.signal]))
-      return 'works'
-    } catch {
-      return limit.aborted && !this.#closing.signal.aborted ? 'silent' : 'unknown'
-    }
+  /** Resolves when a probe ends: the builder works again, or the engine restarts. */
+  async function leave(): Promise<void> {
+    since = new Date().toISOString()
+    options.onHang(since)
+    for (const build of builds) build.abort(new BuilderHangs(since))
+    await probeBuilder(engine, closing.signal).catch(() => {})
+    if (closing.signal.aborted) return
+    options.onWorks(since)
+    since = null
   }
 
-  #hang(): void {
-    const since = new Date().toISOString()
-    this.#since = since
-    this.#recovery = this.#recover(since)
-    this.#options.onHang(since)
-    for (const build of this.#builds.keys()) build.abort(new BuilderHangs('the builder of the engine hangs'))
-  }
-
-  /** An aborted probe means that the engine is restarting. Never resolves after `close`. */
-  async #recover(since: string): Promise<void> {
-    while ((await this.#probe(this.#times.recheckMs)) !== 'works') {
-      if (this.#closing.signal.aborted) return new Promise(() => {})
-      await this.#pause()
-    }
-    this.#since = null
-    this.#options.onWorks(since)
+  return {
+    hangsSince: () => since,
+    async during(request, build) {
+      if (since !== null) throw new BuilderHangs(since)
+      const abort = new AbortController()
+      builds.add(abort)
+      if (!isWatching) void watch()
+      try {
+        const signal = AbortSignal.any([request.signal, abort.signal])
+        const built = await build({ ...request, onStep: sawLife, signal })
+        sawLife()
+        return built
+      } finally {
+        builds.delete(abort)
+      }
+    },
+    close: () => closing.abort(),
   }
 }
 
@@ -190,39 +152,23 @@ async function removeImages({ call, docker }: Engine): Promise<void> {
   }
 }
 
-interface FallbackOptions {
-  owner: Owner
-  guard: BuildGuard
-  cache: BuildCache
-  watch: BuilderWatch
-}
-
 /** Throws `builder_hangs` while BuildKit hangs, for a Dockerfile that needs it. */
-export function createFallback(engine: Engine, { owner, guard, cache, watch }: FallbackOptions): Builder {
-  const buildKit = buildKitDriver(engine, { owner, guard })
-  const classic = classicDriver(engine, { owner, guard, check: refuseNeed })
-  // Both builders share one `whenBuildsIdle`: a process that one kills as left over could be a step of
-  // the other's build.
-  const run = whenBuildsIdle(async () => {
-    await buildKit.tidy()
-    await classic.tidy()
-  })
-
-  async function build(request: BuildRequest): Promise<{ imageId: string }> {
-    const say = (line: string) => request.onLine('system', line, null)
-    if (watch.hangsSince() === null) {
+export function createFallback(engine: Engine, options: BuilderOptions, watch: BuilderWatch): Builder {
+  const buildKit = createBuildKit(engine, options)
+  const classic = createClassic(engine, options, refuseNeed)
+  return {
+    async build(request) {
+      const say = (line: string) => request.onLine('system', line, null)
       try {
-        return await run(() => watch.during(request, buildKit.build))
+        return await watch.during(request, buildKit.build)
       } catch (error) {
         if (!(error instanceof BuilderHangs)) throw error
-        say("the Docker engine's BuildKit hangs: it has stopped completing builds")
+        say(error.message)
       }
-    } else say(`the Docker engine's BuildKit has been hanging since ${watch.hangsSince()}`)
-    say('building with the classic builder, without the build cache of BuildKit')
-    return run(() => classic.build(request))
+      say('building with the classic builder, without the build cache of BuildKit')
+      return classic.build(request)
+    },
   }
-
-  return { build: (request) => cache.during(() => build(request)) }
 }
 
 function refuseNeed(dockerfile: string): void {

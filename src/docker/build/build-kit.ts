@@ -1,22 +1,18 @@
 // The default builder: BuildKit, as part of the engine. It requests secrets and credentials in a session.
 import { Failure } from '../../errors.ts'
 import type { Engine } from '../engine/client.ts'
-import type { Owner } from '../engine/names.ts'
 import {
   attempt,
   type BuildAttempt,
-  type BuildDriver,
   type Builder,
+  type BuilderOptions,
   type BuildRequest,
   messagesOf,
-  withCleanup,
 } from './build.ts'
-import type { BuildCache } from './build-cache.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
-import type { BuildGuard, LimitWatch } from './build-guard.ts'
+import type { LimitWatch } from './build-guard.ts'
 import { type BuildLine, createBuildLog, decodeBuildStatus } from './build-log.ts'
 import { openBuildSession } from './build-session.ts'
-import { killOrphans } from './build-steps.ts'
 
 /** One line of the answer: progress, the result, or the error. */
 type Message = { error?: string } & (
@@ -25,29 +21,10 @@ type Message = { error?: string } & (
   | { id?: undefined }
 )
 
-interface BuildKitOptions {
-  owner: Owner
-  guard: BuildGuard
-  cache: BuildCache
-}
-
-export function createBuildKit(engine: Engine, options: BuildKitOptions): Builder {
-  return withCleanup(buildKitDriver(engine, options), options.cache)
-}
-
-export function buildKitDriver(
-  engine: Engine,
-  { owner, guard }: Pick<BuildKitOptions, 'owner' | 'guard'>,
-): BuildDriver {
+export function createBuildKit(engine: Engine, { owner, guard }: BuilderOptions): Builder {
   const buildOnce = (request: BuildRequest) =>
     guard.run((watch) => attempt(engine, owner, request, (started) => buildInSession(started, watch)))
-  return {
-    build: (request) => againAfterFaults(request.onLine, () => buildOnce(request)),
-    async tidy() {
-      await guard.endSteps()
-      await killOrphans(owner)
-    },
-  }
+  return { build: (request) => againAfterFaults(request.onLine, () => buildOnce(request)) }
 }
 
 async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {

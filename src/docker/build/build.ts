@@ -8,8 +8,10 @@ import { upload } from '../engine/raw-requests.ts'
 import { streamLines } from '../engine/stream-lines.ts'
 import type { RegistryCredentials } from '../images/registry-credentials.ts'
 import type { BuildCache } from './build-cache.ts'
+import type { BuildGuard } from './build-guard.ts'
 import type { BuildLine } from './build-log.ts'
 import type { BuildSecret } from './build-session.ts'
+import { killOrphans } from './build-steps.ts'
 
 export interface Builder {
   /**
@@ -19,10 +21,9 @@ export interface Builder {
   build(request: BuildRequest): Promise<{ imageId: string }>
 }
 
-/** A builder without the work that is done around builds. */
-export interface BuildDriver extends Builder {
-  /** Removes what lost builds left: only while no build runs. */
-  tidy(): Promise<void>
+export interface BuilderOptions {
+  owner: Owner
+  guard: BuildGuard
 }
 
 export interface BuildRequest {
@@ -135,7 +136,11 @@ export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Prom
   }
 }
 
-export function withCleanup(driver: BuildDriver, cache: BuildCache): Builder {
-  const run = whenBuildsIdle(driver.tidy)
-  return { build: (request) => cache.during(() => run(() => driver.build(request))) }
+/** Keeps the cache within its size, and kills the steps that lost builds left while no build runs. */
+export function withCleanup(builder: Builder, { owner, guard }: BuilderOptions, cache: BuildCache): Builder {
+  const run = whenBuildsIdle(async () => {
+    await guard.endSteps()
+    await killOrphans(owner)
+  })
+  return { build: (request) => cache.during(() => run(() => builder.build(request))) }
 }

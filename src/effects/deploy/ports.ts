@@ -1,6 +1,5 @@
 import type { LimitFunction } from 'p-limit'
 import type { Builder } from '../../docker/build/build.ts'
-import type { BuilderWatch } from '../../docker/build/build-fallback.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Publication } from '../../domain/domains.ts'
 import type { HostRules } from '../../git/remote-host.ts'
@@ -22,7 +21,6 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   edge: Edge
   publication: Publication
   builder: Builder
-  builderWatch: BuilderWatch
   /** First come, first served is fair between services, because each has at most one running deploy. */
   buildSlots: LimitFunction
   diskWatch: DiskWatch

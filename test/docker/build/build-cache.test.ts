@@ -31,7 +31,7 @@ long(
       const Dockerfile = `FROM ${busybox}\nRUN --mount=type=cache,target=/c ${fill}\nRUN true ${word}`
       const { request } = prepareBuild(t, owner, { Dockerfile })
       const id = { tag: `${owner.prefix}/web:${word}`, cacheNamespace: `${word}-` }
-      await createBuildKit(engine, { ...unlimited(owner), cache }).build({ ...request, ...id })
+      await cache.during(() => createBuildKit(engine, unlimited(owner)).build({ ...request, ...id }))
     }
     const volume = await engine.docker.createVolume({ Name: 'kept' })
 

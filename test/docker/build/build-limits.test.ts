@@ -10,7 +10,7 @@ import type { BuildLimits } from '../../../src/docker/build/build-guard.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import { buildCgroup } from '../../../src/docker/engine/names.ts'
-import { prepareBuild, unlimited } from '../../support/docker/build-site.ts'
+import { prepareBuild, withoutCache } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { baseImages } from '../../support/docker/images.ts'
 import { long } from '../../support/system/drill-size.ts'
@@ -188,7 +188,7 @@ async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const guard = openBuildGuard('unix:///', owner, limits)
   assert.equal(guard.notEnforcedReason, null)
   t.after(() => guard.close())
-  const builder = builders[name](engine, { ...unlimited(owner), guard })
+  const builder = withoutCache(builders[name], engine, { owner, guard })
   const group = buildCgroup(owner)
   const request = (command: string) => prepareStep(t, site, group, command)
   return {

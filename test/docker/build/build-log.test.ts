@@ -154,7 +154,7 @@ test('the end of a command ends its last line, with messages of old and new engi
   }
 })
 
-test('the step, its container and the created images are known', () => {
+test('the step, its container and the image are known', () => {
   const log = createClassicLog(() => {})
   messages.forEach(log.push)
   log.push({ stream: ' ---> Removed intermediate container 1677ec7b208f\n' })
@@ -164,20 +164,9 @@ test('the step, its container and the created images are known', () => {
 
   assert.deepEqual(log.facts(), {
     step: 'RUN npm ci',
-    containers: ['1677ec7b208f'],
-    baseImages: ['0c72a62922f9', 'd9f3d016466b'],
-    madeImages: ['39189efe6e71', '555555555555'],
+    container: '1677ec7b208f',
     imageId: 'sha256:result',
   })
-})
-
-test('a step from scratch has no base, and no command can claim one later', () => {
-  const log = createClassicLog(() => {})
-  const scratch = (step: number) => [{ stream: `Step ${step}/9 : FROM scratch` }, { stream: ' ---> \n' }]
-  const messages = [...scratch(1), { stream: 'Step 2/9 : RUN /a' }, { stream: ' ---> Running in 16\n' }]
-  for (const message of [...messages, ...scratch(3)]) log.push(message)
-
-  assert.deepEqual(log.facts().baseImages, [''])
 })
 
 test('only the line that reports a change of a step carries its state', () => {

@@ -25,9 +25,7 @@ export async function buildImage(phase: DeployPhase, input: BuildInput) {
   const image = imageName(ports.owner, phase.service.name, id)
   if (!(await phase.withEngine(() => inspectImage(ports.engine, image)))) {
     const onWait = (running: number) => log.info(slotWaitMessage(running))
-    await retryWhileBuilderUnavailable(phase, input.timeoutMs, () =>
-      inTurn(ports.buildSlots, signal, () => buildInSlot(phase, input, image), onWait),
-    )
+    await inTurn(ports.buildSlots, signal, () => buildInSlot(phase, input, image), onWait)
   }
   await removeWork(ports, id)
   return { image }
@@ -35,32 +33,6 @@ export async function buildImage(phase: DeployPhase, input: BuildInput) {
 
 function slotWaitMessage(running: number): string {
   return `waiting for a build slot: ${running === 1 ? '1 build is' : `${running} builds are`} running`
-}
-
-/**
- * A build that needs BuildKit while BuildKit hangs waits without a build slot, so other builds can run. When
- * the limit of a wait is reached, the build's own error is thrown.
- */
-export async function retryWhileBuilderUnavailable(
-  { ports, log, signal }: Pick<DeployPhase, 'ports' | 'log' | 'signal'>,
-  timeoutMs: number,
-  build: () => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    try {
-      return await build()
-    } catch (error) {
-      if (codeOf(error) !== 'builder_hangs') throw error
-      log.info(`${messageOf(error)}: waiting until it works, for at most ${duration(timeoutMs)}`)
-      log.info('a restart of the Docker engine ends this, and interrupts every service')
-      const expired = AbortSignal.timeout(timeoutMs)
-      await ports.builderWatch.waitUntilWorking(AbortSignal.any([signal, expired])).catch(() => {
-        signal.throwIfAborted()
-        throw error
-      })
-      log.info("the Docker engine's BuildKit works again")
-    }
-  }
 }
 
 /** The build's time limit starts here, once it has its slot. */
