@@ -6,7 +6,6 @@ import { buildHost, type Owner } from '../engine/names.ts'
 
 /** The hosts files that Berth generates are shorter. */
 const hostsBytes = 64 * 1024
-const descriptionBytes = 1024 * 1024
 
 interface StepSearch {
   /** The process ids of the first process of each step that runs now. Never rejects. */
@@ -32,15 +31,12 @@ export function createStepSearch(owner: Owner): StepSearch {
   }
 }
 
-// A container that is starting has no hosts file yet: it is checked again. A step controls its own
-// /etc/hosts, because it may change its root directory, but not the file that its runtime was given. An
-// image that reads the Dockerfile (`# syntax=`) gets our name as an option only.
+/** A container that is starting still shows the files of the host: it is checked again. */
 async function readKind(pid: number, host: string): Promise<'step' | 'container' | 'other'> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   if (!isFirstOfContainer(status)) return 'other'
-  const found = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => '')
-  if (found.includes(host)) return 'step'
-  const hosts = await readMountedHosts(status).catch(() => null)
+  if (/^Name:\t(runc|crun)/.test(status)) return 'container'
+  const hosts = await readHosts(`/proc/${pid}/root/etc/hosts`).catch(() => null)
   if (hosts === null) return 'container'
   return hosts.includes(host) ? 'step' : 'other'
 }
@@ -49,37 +45,12 @@ function isFirstOfContainer(status: string): boolean {
   return /^NSpid:\t\d+\t(\d+\t)*1$/m.test(status)
 }
 
-interface Description {
-  mounts: { destination: string; source?: string }[]
-  process: { env?: string[] }
-}
-
-const hostsOption = /^BUILDKIT_FRONTEND_OPT_\d+=add-hosts=/
-
-/**
- * The hosts file that the container was created with. The parent of its first process is the runtime or the
- * shim, whose working directory is the container's bundle. Throws if it cannot be found.
- */
-async function readMountedHosts(status: string): Promise<string> {
-  const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1]
-  const text = await readStart(`/proc/${parent}/cwd/config.json`, descriptionBytes)
-  const { mounts, process } = JSON.parse(text) as Description
-  const options = (process.env ?? []).filter((variable) => hostsOption.test(variable))
-  const source = mounts.find(({ destination }) => destination === '/etc/hosts')?.source
-  if (!source?.startsWith('/')) throw new Error('it has no hosts file')
-  return [await readHosts(`/proc/${parent}/root${source}`), ...options].join('\n')
-}
-
-function readHosts(path: string): Promise<string> {
-  return readStart(path, hostsBytes)
-}
-
 // A container may control this path: follow no link, do not block, and read a bounded number of bytes.
-async function readStart(path: string, bytes: number): Promise<string> {
+async function readHosts(path: string): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
   const file = await open(path, flags)
   try {
-    const length = Math.min((await file.stat()).size, bytes)
+    const length = Math.min((await file.stat()).size, hostsBytes)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0)
     return buffer.toString('utf8', 0, bytesRead)
   } finally {

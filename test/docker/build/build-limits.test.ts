@@ -12,7 +12,6 @@ import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import { buildCgroup } from '../../../src/docker/engine/names.ts'
 import { prepareBuild, withoutCache } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
-import { baseImages } from '../../support/docker/images.ts'
 import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
@@ -106,59 +105,6 @@ long('the control group is removed with the guard, but not while a step runs', {
   assert.equal(limit, '64')
   await closed()
 })
-
-long('an image that parses the Dockerfile is limited like a step', { skip }, async (t) => {
-  const { builder, closed, owner } = await openLimited(t, 'buildkit', someLimits)
-  const { busybox } = await baseImages()
-  const command = ['/bin/busybox', 'sleep', `600.${Date.now()}`]
-  const Dockerfile = `FROM ${busybox}\nENTRYPOINT ${JSON.stringify(command)}`
-  const frontend = prepareBuild(t, owner, { Dockerfile }).request
-  await builder.build(frontend)
-  const abort = new AbortController()
-  const { request } = prepareBuild(t, owner, { Dockerfile: `# syntax=${frontend.tag}\nFROM scratch` })
-  const building = builder.build({ ...request, signal: abort.signal })
-  building.catch(() => {})
-  try {
-    await until('it is in the group', async () => {
-      const [pid] = await findProcesses(command.join(' '))
-      return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
-    })
-  } finally {
-    abort.abort(new Error('canceled'))
-    await assert.rejects(building)
-    await closed()
-  }
-})
-
-/** Each leaves the step without a hosts file at `/etc/hosts`, as seen from outside. */
-const hiddenSteps: Record<string, (files: string, sleep: string) => string> = {
-  'changes its root directory': (files, sleep) => `${files}\nRUN ["chroot", "/r", ${sleep}]`,
-  'has a link as its /etc': (files, sleep) => `${files}\nFROM scratch\nCOPY --from=0 /r /\nRUN [${sleep}]`,
-}
-
-for (const name of Object.keys(builders) as Name[]) {
-  for (const [what, dockerfile] of Object.entries(hiddenSteps)) {
-    long(`${name}: a step that ${what} is limited too`, { skip }, async (t) => {
-      const { builder, owner } = await openLimited(t, name, someLimits)
-      const { busybox } = await baseImages()
-      const time = `20.${Date.now()}`
-      const copy = 'mkdir -p /r/bin /r/etc-two && cp /bin/busybox /r/bin/sleep && ln -s /etc-two /r/etc'
-      const files = `FROM ${busybox}\nRUN ${copy} && : ${owner.serverId}`
-      const Dockerfile = dockerfile(files, `"/bin/sleep", "${time}"`)
-      const { request } = prepareBuild(t, owner, { Dockerfile })
-      const abort = new AbortController()
-      const building = builder.build({ ...request, signal: abort.signal })
-      building.catch(() => {})
-
-      await until('it sleeps in the group', async () => {
-        const [pid] = await findProcesses(`/bin/sleep ${time}`)
-        return pid !== undefined && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(buildCgroup(owner))
-      })
-      abort.abort(new Error('canceled'))
-      await assert.rejects(building, /canceled/)
-    })
-  }
-}
 
 long(
   'processes that a lost build left in the group are killed before the next build',
