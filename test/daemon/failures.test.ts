@@ -84,7 +84,7 @@ const crashes = [
   {
     what: 'is not found',
     command: 'no-such-program',
-    error: /there is no 'no-such-program' in the image's PATH \(.*\(exit code 127\)/,
+    error: /there is no 'no-such-program' in PATH \(.*\(exit code 127\)/,
     code: 'instance_failed',
     says: 'not found',
   },

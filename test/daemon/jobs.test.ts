@@ -91,7 +91,7 @@ const failures: [what: string, command: string, code: number, error: string | Re
     'that is not found',
     'nonesuch --now',
     127,
-    /^could not run 'nonesuch --now': there is no 'nonesuch' in the image's PATH/,
+    /^could not run 'nonesuch --now': there is no 'nonesuch' in PATH/,
   ],
   [
     'that does not exist',

@@ -4,22 +4,18 @@ import { readdir } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { Container } from 'dockerode'
 import { type Engine, orNull } from '../engine/client.ts'
-import { inspectImage } from '../images/images.ts'
 import { readArchive } from './archive-entries.ts'
 import type { InspectedContainer } from './find-container.ts'
-import { grants, idsText, isRoot, type OwnedFile, resolveUser, type UserIds } from './image-user.ts'
 
 export interface ExecProblem {
   text: string
-  /**
-   * `absent`: there is no such file. `format`: the kernel cannot run the file, and then many programs run it
-   * with a shell. `foreign`: the same, because it is for another processor.
-   */
-  kind: 'absent' | 'format' | 'foreign' | 'other'
+  /** `absent`: there is no such file. `foreign`: it is for another processor. */
+  kind: 'absent' | 'foreign' | 'other'
 }
 
-interface FileFacts extends OwnedFile {
+interface FileFacts {
   path: string
+  mode: number
   isDirectory: boolean
   start: Buffer
 }
@@ -34,12 +30,9 @@ interface Scope {
   files: Files
   /** Of the host, as `uname -m` says it. */
   architecture: string
-  /** The value of PATH in the container, and in its image. */
+  /** The value of PATH. */
   path: string
-  ownPath: string
   workingDir: string
-  /** Null for root, or if its name is unknown. */
-  user: UserIds | null
 }
 
 /** What Docker says of a path in its header `X-Docker-Container-Path-Stat`. */
@@ -63,15 +56,10 @@ export async function findExecProblem(
   { container, info }: InspectedContainer,
 ): Promise<ExecProblem | null> {
   const { architecture } = await engine.info()
-  const ownPath = readPath((await inspectImage(engine, info.Image))?.env)
-  const path = readPath(info.Config.Env)
-  const { User: user } = info.Config
   const scope = {
-    user: isRoot(user) ? null : await resolveUser({ engine }, container, user),
     files: openFiles(engine, container),
     architecture,
-    path,
-    ownPath,
+    path: readPath(info.Config.Env),
     workingDir: info.Config.WorkingDir || '/',
   }
   const program = await findProgramProblem(scope, info.Path)
@@ -85,41 +73,20 @@ export async function findExecProblem(
 /** Tries each folder of PATH, as `execvp` and shells do, and names the first file that could not be run. */
 async function findProgramProblem(scope: Scope, program: string): Promise<ExecProblem | null> {
   const isPath = program.includes('/')
-  const paths = isPath
-    ? [posix.resolve(scope.workingDir, program)]
-    : pathsOf(scope, { name: program, path: scope.path })
   let first: ExecProblem | null = null
-  for (const candidate of paths) {
-    const file = await scope.files.read(candidate)
+  for (const path of isPath ? [posix.resolve(scope.workingDir, program)] : pathsOf(scope, program)) {
+    const file = await scope.files.read(path)
     if (file === null) continue
     const problem = await findFileProblem(scope, file)
-    if (problem === null || problem.kind === 'format' || problem.kind === 'foreign') return problem
+    if (problem === null) return null
     first ??= problem
   }
-  if (first !== null) return first
-  if (isPath) return { text: `there is no ${paths[0]} in the image`, kind: 'absent' }
-  const { path, ownPath } = scope
-  if (path === ownPath)
-    return { text: `there is no '${program}' in the image's PATH (${path})`, kind: 'absent' }
-  if (await isHidden(scope, program))
-    return { text: `there is no '${program}' in ${replacedPath(scope)}`, kind: 'other' }
-  const places = `the service's PATH (${path}), nor in the image's (${ownPath})`
-  return { text: `there is no '${program}' in ${places}`, kind: 'absent' }
+  const place = isPath ? 'the image' : `PATH (${scope.path})`
+  return first ?? { text: `there is no '${program}' in ${place}`, kind: 'absent' }
 }
 
-function pathsOf({ workingDir }: Scope, { name, path }: { name: string; path: string }): string[] {
+function pathsOf({ workingDir, path }: Scope, name: string): string[] {
   return path.split(':').map((folder) => posix.resolve(workingDir, folder, name))
-}
-
-/** Whether the image's own PATH has a program that the service's does not have. */
-async function isHidden(scope: Scope, name: string): Promise<boolean> {
-  for (const path of pathsOf(scope, { name, path: scope.ownPath }))
-    if (await scope.files.exists(path)) return true
-  return false
-}
-
-function replacedPath({ ownPath }: Scope): string {
-  return `PATH, which a variable of the service replaces; the image has ${ownPath}`
 }
 
 async function findFileProblem(scope: Scope, file: FileFacts): Promise<ExecProblem | null> {
@@ -127,13 +94,9 @@ async function findFileProblem(scope: Scope, file: FileFacts): Promise<ExecProbl
   if (isDirectory) return { text: `${path} is a directory`, kind: 'other' }
   if ((mode & 0o111) === 0)
     return { text: `${path} has no execute permission: RUN chmod +x ${path}`, kind: 'other' }
-  if (scope.user !== null && !grants(file, scope.user, 1)) {
-    const problem = `may not be run by the image's user (${idsText(scope.user)}): RUN chmod a+rx ${path}`
-    return { text: `${path} ${problem}`, kind: 'other' }
-  }
   if (isBinary(start)) return findBinaryProblem(scope, path, start)
   const [line = ''] = start.toString('utf8').split('\n', 1)
-  if (!line.startsWith('#!')) return start.length === 0 ? { text: `${path} is empty`, kind: 'format' } : null
+  if (!line.startsWith('#!')) return null
   const words = line.slice(2).trim()
   if (!line.endsWith('\r')) return findInterpreterProblem(scope, path, words.split(/[ \t]+/))
   const problem = `so its interpreter '${words}\\r' does not exist`
@@ -146,21 +109,15 @@ async function findInterpreterProblem(
   script: string,
   [interpreter = '', ...args]: string[],
 ): Promise<ExecProblem | null> {
-  const whose = `, the interpreter of ${script},`
-  const ofFile = ({ path, start }: FileFacts) =>
-    isBinary(start) ? findBinaryProblem(scope, `${path}${whose}`, start) : null
-  const file = await scope.files.read(posix.resolve(scope.workingDir, interpreter))
-  if (file === null) return { text: `${interpreter}${whose} is not in the image`, kind: 'other' }
+  const absent = (name: string): ExecProblem => ({
+    text: `${name}, the interpreter of ${script}, is not in the image`,
+    kind: 'other',
+  })
+  if (!(await scope.files.exists(posix.resolve(scope.workingDir, interpreter)))) return absent(interpreter)
   const name = args.find((argument) => !argument.startsWith('-') && !argument.includes('='))
-  const hasOwnPath = args.some((argument) => argument.startsWith('PATH='))
-  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/') || hasOwnPath)
-    return ofFile(file)
-  for (const path of pathsOf(scope, { name, path: scope.path })) {
-    const named = await scope.files.read(path)
-    if (named !== null) return ofFile(named)
-  }
-  const place = (await isHidden(scope, name)) ? replacedPath(scope) : 'the image'
-  return { text: `${name}${whose} is not in ${place}`, kind: 'other' }
+  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/')) return null
+  for (const path of pathsOf(scope, name)) if (await scope.files.exists(path)) return null
+  return absent(name)
 }
 
 function isBinary(start: Buffer): boolean {
@@ -264,9 +221,8 @@ function openFiles(engine: Engine, container: Container): Files {
     return readArchive(engine, { container, path: found.path }, async (next) => {
       const entry = await next()
       if (entry.done) return null
-      const { uid = 0, gid = 0 } = entry.value.header
       const start = isDirectory ? Buffer.alloc(0) : await readBytes(entry.value)
-      return { path, uid, gid, mode: found.mode, isDirectory, start }
+      return { path, mode: found.mode, isDirectory, start }
     })
   }
 

@@ -23,14 +23,10 @@ const files = {
   'windows.sh': '#!/bin/sh\r\necho hello\r\n',
   'bash.sh': '#!/bin/bash\necho hello\n',
   'env-bash.sh': '#!/usr/bin/env bash\necho hello\n',
-  'env-thing.sh': '#!/usr/bin/env thing\necho hello\n',
   'calls-missing.sh': '#!/bin/sh\nnonesuch\n',
-  'foreign-interpreter.sh': '#!/foreign\necho hello\n',
-  'foreign-env.sh': '#!/usr/bin/env foreign\necho hello\n',
   foreign: elfFor(process.arch === 'arm64' ? 62 : 183),
 }
 const x = 'RUN chmod +x /*.sh /foreign /dynamic'
-const inPath = ['RUN mv /calls-missing.sh /c/app', 'ENV PATH=/a:/b:/c:/bin']
 const link = (path: string) => `RUN mkdir -p ${dirname(path)} && ln -sf /bin/busybox ${path}`
 
 const cases: Case[] = [
@@ -60,51 +56,18 @@ const cases: Case[] = [
     lines: ['RUN chmod 644 /bash.sh && ln -s bash.sh /start', 'CMD ["/start"]'],
     says: /: \/start has no execute permission: RUN chmod \+x \/start/,
   },
-  {
-    name: 'a script of root that only root may run',
-    lines: ['RUN chmod 700 /calls-missing.sh', 'USER 65534', 'CMD ["/calls-missing.sh"]'],
-    says: /: \/calls-missing\.sh may not be run by the image's user \(65534:\d+\): RUN chmod a\+rx \/calls/,
-  },
-  {
-    name: 'a script that the group of the user may run',
-    lines: [
-      'RUN chmod 750 /calls-missing.sh && chgrp 7 /calls-missing.sh',
-      'USER 9:7',
-      'CMD ["/calls-missing.sh"]',
-    ],
-    says: /^exited with code 127: command not found$/,
-  },
   { name: 'a directory', lines: ['CMD ["/bin"]'], says: /: \/bin is a directory/ },
-  { name: 'a missing file', lines: ['CMD ["./gone"]'], says: /: there is no \/gone in the image/ },
+  { name: 'a missing file', lines: ['CMD ["./gone"]'], says: /: there is no '\.\/gone' in the image/ },
   {
     name: 'a missing program',
     lines: ['CMD ["gone"]'],
-    says: /: there is no 'gone' in the image's PATH \(\//,
+    says: /: there is no 'gone' in PATH \(\//,
   },
   {
-    name: 'a program hidden by a PATH of the service',
+    name: 'a program that is not in the PATH of the service',
     lines: ['CMD ["sleep", "1"]'],
     env: [{ key: 'PATH', value: '/nowhere' }],
-    says: /: there is no 'sleep' in PATH, which a variable of the service replaces; the image has \//,
-  },
-  {
-    name: 'a program that is in neither PATH',
-    lines: ['CMD ["gone"]'],
-    env: [{ key: 'PATH', value: '/nowhere' }],
-    says: /: there is no 'gone' in the service's PATH \(\/nowhere\), nor in the image's \(\//,
-  },
-  {
-    name: 'a shell hidden by a PATH of the service',
-    lines: [],
-    command: 'sleep 1000',
-    env: [{ key: 'PATH', value: '/nowhere' }],
-    says: /: there is no 'sh' in PATH, which a variable of the service replaces; the image has \//,
-  },
-  {
-    name: 'an interpreter hidden by a PATH of the service',
-    lines: [link('/usr/bin/env'), link('/own/thing'), 'ENV PATH=/own:$PATH', x, 'CMD ["/env-thing.sh"]'],
-    env: [{ key: 'PATH', value: '/bin' }],
-    says: /: thing, the interpreter of \/env-thing\.sh, is not in PATH, which .*; the image has \/own:/,
+    says: /: there is no 'sleep' in PATH \(\/nowhere\)/,
   },
   {
     name: 'a later command of a script that begins with builtins',
@@ -116,12 +79,6 @@ const cases: Case[] = [
     name: 'a script that sets PATH for its program',
     lines: [x, 'RUN mkdir -p /opt/bin && mv /calls-missing.sh /opt/bin/app'],
     command: 'PATH=/opt/bin:/bin app',
-    says: /^exited with code 127: command not found$/,
-  },
-  {
-    name: 'a program behind others of its name that cannot be run',
-    lines: [x, 'RUN mkdir -p /a/app /b /c && cp /bash.sh /b/app && chmod 644 /b/app', ...inPath],
-    command: 'app',
     says: /^exited with code 127: command not found$/,
   },
   {
@@ -145,16 +102,6 @@ const cases: Case[] = [
     lines: [x, 'CMD ["/foreign"]'],
     init: false,
     says: /: \/foreign is a program for /,
-  },
-  {
-    name: 'an interpreter for another processor',
-    lines: [x, 'CMD ["/foreign-interpreter.sh"]'],
-    says: /: \/foreign, the interpreter of \/foreign-interpreter\.sh, is a program for .* \(exit code 0\)$/,
-  },
-  {
-    name: 'an interpreter for another processor that env finds',
-    lines: [link('/usr/bin/env'), x, 'ENV PATH=/bin:/', 'CMD ["/foreign-env.sh"]'],
-    says: /: \/foreign, the interpreter of \/foreign-env\.sh, is a program for /,
   },
   {
     name: 'a program that ends with an error of its own',
