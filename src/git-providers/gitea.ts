@@ -2,9 +2,6 @@
 import { z } from 'zod'
 import { defineProvider, githubRepository } from './provider.ts'
 
-/** The default maximum of an instance. */
-const pageSize = 50
-
 export const gitea = defineProvider({
   apiUrl: (baseUrl) => `${baseUrl}/api/v1`,
   cloneUsername: 'oauth2',
@@ -12,13 +9,8 @@ export const gitea = defineProvider({
   // Gitea reports neither the scopes nor the expiry of a token.
   toAccount: ({ login, full_name }) => ({ login, name: full_name || null, scopes: [], tokenExpiresAt: null }),
   list: {
-    path: `/user/repos?limit=${pageSize}`,
-    pageSize,
+    path: '/user/repos?limit=50',
     body: z.array(githubRepository(({ empty }) => !empty)),
-    countPages({ headers }, pageLength) {
-      const total = headers['x-total-count']
-      return total === undefined ? null : Math.ceil(Number(total) / pageLength)
-    },
     isSorted: false,
   },
 })

@@ -8,13 +8,9 @@ import {
   readRepositories,
   toTimestamp,
 } from './provider.ts'
-import type { ProviderResponse } from './request.ts'
-
-const pageSize = 100
 
 // GitHub names a default branch even for a repository without commits.
 const Repositories = z.array(githubRepository(({ pushed_at }) => Boolean(pushed_at)))
-const Count = z.object({ total_count: z.int() })
 
 export const github = defineProvider({
   apiUrl,
@@ -31,31 +27,20 @@ export const github = defineProvider({
     }
   },
   list: {
-    path: `/user/repos?per_page=${pageSize}&sort=pushed&direction=desc`,
-    pageSize,
+    path: '/user/repos?per_page=100&sort=pushed&direction=desc',
     body: Repositories,
-    countPages: lastPage,
     isSorted: true,
   },
 })
 
 export function installationRepositories(instance: Instance, token: string): Promise<RepositoryList> {
   return readRepositories(instance, apiUrl, token, {
-    path: `/installation/repositories?per_page=${pageSize}`,
-    pageSize,
-    body: Count.extend({ repositories: Repositories }).transform(({ repositories }) => repositories),
-    countPages: ({ body }) => Math.ceil(Count.parse(body).total_count / pageSize),
+    path: '/installation/repositories?per_page=100',
+    body: z.object({ repositories: Repositories }).transform(({ repositories }) => repositories),
     isSorted: false,
   })
 }
 
 function apiUrl(baseUrl: string): string {
   return baseUrl === 'https://github.com' ? 'https://api.github.com' : `${baseUrl}/api/v3`
-}
-
-/** From the `Link` header; a single page has none. */
-function lastPage({ headers }: ProviderResponse): number | null {
-  const link = headers.link
-  const last = /[?&]page=(\d+)[^>]*>; *rel="last"/.exec(Array.isArray(link) ? link.join() : (link ?? ''))?.[1]
-  return last === undefined ? 1 : Number(last)
 }

@@ -3,8 +3,6 @@ import { z } from 'zod'
 import { defineProvider, optionalWebUrl, type ProviderRepository, toTimestamp } from './provider.ts'
 import { ProviderRejection } from './request.ts'
 
-const pageSize = 100
-
 /** `expires_at` is a day: the token ends at its start, in UTC. */
 const PersonalAccessToken = z.object({
   scopes: z.array(z.string()).nullish(),
@@ -61,11 +59,8 @@ export const gitlab = defineProvider({
     }
   },
   list: {
-    path: `/projects?membership=true&order_by=last_activity_at&sort=desc&per_page=${pageSize}`,
-    pageSize,
+    path: '/projects?membership=true&order_by=last_activity_at&sort=desc&per_page=100',
     body: z.array(Project),
-    // GitLab omits the total for lists of more than 10,000 entries.
-    countPages: ({ headers }) => Number(headers['x-total-pages']) || null,
     isSorted: true,
   },
 })

@@ -1,6 +1,5 @@
 // What every provider offers. A provider declares its addresses and the form of its responses; reading pages
 // and checking responses is the same for all.
-import pLimit from 'p-limit'
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import type { HostRules } from '../git/remote-host.ts'
@@ -56,10 +55,7 @@ export interface Provider {
 interface Source {
   /** Below the address of the API, with the size of a page. */
   path: string
-  pageSize: number
   body: z.ZodType<ProviderRepository[]>
-  /** The number of pages as the first response reports it; null if it does not. */
-  countPages(first: ProviderResponse, pageLength: number): number | null
   /** Whether the provider sorts it, most recently updated first. */
   isSorted: boolean
 }
@@ -90,53 +86,26 @@ export function defineProvider<User>({ user, toAccount, list, ...shared }: Defin
 }
 
 const maxRepositories = 1000
-const concurrency = 4
 
-/** The provider's total allows parallel requests; without it, pages come one by one. */
+/** Up to an empty page, because an instance may have a smaller page than the requested one. */
 export async function readRepositories(
   instance: Instance,
   apiUrl: Provider['apiUrl'],
   token: string,
-  source: Source,
+  { path, body, isSorted }: Source,
 ): Promise<RepositoryList> {
-  const read = (page: number) =>
-    ask(instance, { url: `${apiUrl(instance.baseUrl)}${source.path}&page=${page}`, token })
-  const parse = (response: ProviderResponse) => parseResponse(source.body, instance, response)
-  const first = await read(1)
-  const entries = parse(first)
-  // An instance may have a smaller maximum than the requested size.
-  const pageSize = entries.length || source.pageSize
-  const total = source.countPages(first, pageSize)
-  const lastPage = Math.ceil(maxRepositories / pageSize)
-  const readPage = async (page: number) => parse(await read(page))
-  const rest =
-    total === null
-      ? await readInOrder(readPage, source.pageSize, entries.length)
-      : await readInParallel(readPage, Math.min(total, lastPage))
-  const all = [...entries, ...rest.flat()]
-  const isTruncated = all.length > maxRepositories || (total !== null && total > lastPage)
-  const repositories = all.slice(0, maxRepositories)
-  return { repositories: source.isSorted ? repositories : newestFirst(repositories), isTruncated }
-}
-
-type ReadPage = (page: number) => Promise<ProviderRepository[]>
-
-function readInParallel(readPage: ReadPage, last: number): Promise<ProviderRepository[][]> {
-  const limit = pLimit(concurrency)
-  const pages = Array.from({ length: Math.max(0, last - 1) }, (_, index) => index + 2)
-  return Promise.all(pages.map((page) => limit(() => readPage(page))))
-}
-
-/** Reads one page more than needed, to know whether there are more entries than the limit. */
-async function readInOrder(readPage: ReadPage, pageSize: number, firstLength: number) {
-  const pages: ProviderRepository[][] = []
-  let length = firstLength
-  for (let page = 2; length >= pageSize && page <= Math.ceil(maxRepositories / pageSize) + 1; page++) {
-    const entries = await readPage(page)
-    pages.push(entries)
-    length = entries.length
+  const all: ProviderRepository[] = []
+  for (let page = 1; all.length <= maxRepositories; page++) {
+    const url = `${apiUrl(instance.baseUrl)}${path}&page=${page}`
+    const entries = parseResponse(body, instance, await ask(instance, { url, token }))
+    if (entries.length === 0) break
+    all.push(...entries)
   }
-  return pages
+  const repositories = all.slice(0, maxRepositories)
+  return {
+    repositories: isSorted ? repositories : newestFirst(repositories),
+    isTruncated: all.length > maxRepositories,
+  }
 }
 
 function newestFirst(repositories: ProviderRepository[]): ProviderRepository[] {

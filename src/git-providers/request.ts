@@ -44,7 +44,6 @@ export class ProviderRejection extends Error {
 const timeoutMs = 20_000
 /** A page of 100 repositories has up to 1 MB. Parsing 2 MiB of nested arrays takes 0.4 s. */
 const maxBodyBytes = 2 * 1024 * 1024
-const maxRedirects = 3
 const maxReasonLength = 300
 const maxLimitSeconds = 24 * 60 * 60
 
@@ -60,34 +59,12 @@ export async function requestProvider(
     timeoutMs,
     request.signal,
     async (signal) => {
-      const response = await sendFollowing(title, hostRules, { ...request, signal })
+      const response = await send(title, hostRules, { ...request, signal })
       if (response.status >= 200 && response.status < 300) return response
       throw toFailure(title, host, request, response)
     },
     late,
   )
-}
-
-/** Redirects are followed on the same origin only: the token must not reach another host. */
-async function sendFollowing(
-  title: string,
-  hostRules: HostRules,
-  request: ProviderRequest & { signal: AbortSignal },
-): Promise<ProviderResponse> {
-  let { url } = request
-  for (let count = 0; ; count++) {
-    const response = await send(title, hostRules, { ...request, url })
-    const { location } = response.headers
-    if (![301, 302, 307, 308].includes(response.status) || location === undefined) return response
-    const next = URL.canParse(location, url) ? new URL(location, url) : null
-    if (request.method === 'POST' || count === maxRedirects || next?.origin !== new URL(url).origin) {
-      const to = next ? next.origin : 'an invalid address'
-      throw unavailable(
-        `${title} at ${new URL(url).host} redirects to ${to}: use the address of the server itself`,
-      )
-    }
-    url = next.href
-  }
 }
 
 async function send(
@@ -191,6 +168,12 @@ function toFailure(
   response: ProviderResponse,
 ): Failure | ProviderRejection {
   const { status } = response
+  const { location } = response.headers
+  // Not followed: the token must not reach another host.
+  if (status < 400 && location !== undefined) {
+    const to = URL.canParse(location, request.url) ? new URL(location, request.url).origin : 'elsewhere'
+    return unavailable(`${title} at ${host} redirects to ${to}: use the address of the server itself`)
+  }
   const limit = rateLimitOf(response)
   if (limit !== null) {
     const until = new Date(Date.now() + limit * 1000).toISOString()

@@ -140,17 +140,6 @@ test('a rejection keeps the words of the provider, without secrets and bounded',
   })
 })
 
-test('a redirect on the same origin is followed with the token', async (t) => {
-  const seen: (string | undefined)[] = []
-  const url = await serve(t, ({ url: path, headers }, response) => {
-    seen.push(headers.authorization)
-    if (path === '/api/v4/user') response.writeHead(301, { location: '/moved' }).end()
-    else response.writeHead(200).end('{"id":1}')
-  })
-  assert.deepEqual((await ask(url)).body, { id: 1 })
-  assert.deepEqual(seen, ['Bearer the-token', 'Bearer the-token'])
-})
-
 test('a name that resolves to a loopback address is refused before a connection', async (t) => {
   const requests: string[] = []
   const url = await serve(t, ({ url: path }) => requests.push(path!))

@@ -84,7 +84,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/git-providers/',
-    packages: ['jose', 'p-limit', 'zod'],
+    packages: ['jose', 'zod'],
     node: true,
     values: [
       'src/git-providers/',

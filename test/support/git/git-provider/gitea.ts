@@ -8,8 +8,8 @@ export function giteaResponse(state: FakeState, request: FakeRequest): FakeRespo
   const { login } = token
   if (path === '/user') return { status: 200, body: { id: 1, login, full_name: '' } }
   if (!path.startsWith('/user/repos')) return null
-  const { entries } = pageOf(state, path, 'limit', (index) => repository(state, login, index))
-  return { status: 200, headers: { 'x-total-count': String(state.repositories) }, body: entries.reverse() }
+  const entries = pageOf(state, path, 'limit', (index) => repository(state, login, index))
+  return { status: 200, body: entries.reverse() }
 }
 
 function repository(state: FakeState, login: string, index: number) {

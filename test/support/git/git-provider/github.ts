@@ -29,13 +29,8 @@ export async function githubResponse(state: FakeState, request: FakeRequest): Pr
     }
     return { status: 200, headers, body: { login: token.login, id: 1, name: `${token.login} the user` } }
   }
-  const { entries, page, last } = pageOf(state, path, 'per_page', (index) =>
-    repository(state, token.login, index),
-  )
-  if (path.startsWith('/user/repos')) {
-    const link = `<${state.url}/api/v3/user/repos?page=${last}&per_page=100>; rel="last"`
-    return { status: 200, headers: page < last ? { link } : {}, body: entries }
-  }
+  const entries = pageOf(state, path, 'per_page', (index) => repository(state, token.login, index))
+  if (path.startsWith('/user/repos')) return { status: 200, body: entries }
   if (path.startsWith('/installation/repositories')) {
     return { status: 200, body: { total_count: state.repositories, repositories: entries.reverse() } }
   }

@@ -11,8 +11,8 @@ export function gitlabResponse(state: FakeState, request: FakeRequest): FakeResp
     return { status: 200, body: { id: 1, scopes, expires_at: expiresAt?.slice(0, 10) ?? null } }
   }
   if (!path.startsWith('/projects')) return null
-  const { entries, last } = pageOf(state, path, 'per_page', (index) => project(state, login, index))
-  return { status: 200, headers: { 'x-total-pages': String(last) }, body: entries }
+  const entries = pageOf(state, path, 'per_page', (index) => project(state, login, index))
+  return { status: 200, body: entries }
 }
 
 function project(state: FakeState, login: string, index: number) {

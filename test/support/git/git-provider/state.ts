@@ -75,8 +75,7 @@ export function pageOf<T>(state: FakeState, path: string, sizeName: string, entr
   const page = Number(query.get('page') ?? 1)
   const first = (page - 1) * size
   const length = Math.max(0, Math.min(size, state.repositories - first))
-  const entries = Array.from({ length }, (_, index) => entry(first + index))
-  return { entries, page, last: Math.max(1, Math.ceil(state.repositories / size)) }
+  return Array.from({ length }, (_, index) => entry(first + index))
 }
 
 export function updatedAt(index: number): string {
