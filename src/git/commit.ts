@@ -73,17 +73,7 @@ function searches(remote: Remote, { branch, id }: WantedId) {
   const past = branch === null ? [] : [() => remote.fetch([headOf(branch)], 'whole')]
   const everything = () =>
     remote.fetch(['+refs/heads/*:refs/berth/heads/*', '+refs/tags/*:refs/berth/tags/*'], 'whole')
-  const fetchCommit = () => fetchShown(remote, id)
-  return isFullId(id) ? [direct, ...past, everything] : [...head, ...past, everything, fetchCommit]
-}
-
-/** Remotes also list refs that are not branches or tags, such as the heads of pull requests. */
-async function fetchShown(remote: Remote, id: string): Promise<void> {
-  const { refs } = await remote.advertised(({ sha }) => sha.startsWith(id))
-  const shas = new Set(refs.map(({ sha }) => sha))
-  // Many ids would not fit on a command line. So many are ambiguous in any case.
-  const refspecs = [...shas].slice(0, 100).map((sha) => `${sha}:refs/berth/shown/${sha}`)
-  if (refspecs.length > 0) await remote.fetch(refspecs, 'none')
+  return isFullId(id) ? [direct, ...past, everything] : [...head, ...past, everything]
 }
 
 /** False if the remote is reachable but does not have the commit, or refuses to send it. */

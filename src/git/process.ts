@@ -132,8 +132,8 @@ function dropOomProtection(child: GitProcess): void {
   }
 }
 
-// git's standard error as readable lines. git rewrites a progress line with carriage returns: only its last
-// state is shown, and one every few seconds, so that a long transfer does not look stuck.
+// git's standard error as readable lines. git rewrites a progress line with carriage returns: its end is
+// shown, and one state every few seconds, so that a long transfer does not look stuck.
 
 const liveEveryMs = 5_000
 const maxLineLength = 16_384
@@ -150,46 +150,32 @@ interface Progress {
 export function createProgress(onLine: (line: string) => void): Progress {
   const lines: string[] = []
   let rest = ''
-  let liveAt = performance.now()
+  let shownAt = performance.now()
 
-  function show(line: string): void {
-    liveAt = performance.now()
-    if (interesting.test(line)) onLine(line)
-  }
-
-  function finished(text: string): void {
-    if (text === '') return
-    const line = clean(lastState(text))
+  function take(text: string, isRewritten: boolean): void {
+    const line = clean(text)
     if (line === '') return
-    if (!/: +\d+% \(/.test(line)) lines.push(line)
+    if (!isRewritten && !/: +\d+% \(/.test(line)) lines.push(line)
     if (lines.length > 50) lines.shift()
-    show(line)
-  }
-
-  function passing(text: string): void {
-    if (performance.now() - liveAt >= liveEveryMs) show(clean(text))
+    if (!interesting.test(line) || (isRewritten && performance.now() - shownAt < liveEveryMs)) return
+    shownAt = performance.now()
+    onLine(line)
   }
 
   return {
     write(text) {
-      const lines = (rest + text).split('\n')
-      const unended = lines.pop() ?? ''
-      lines.forEach(finished)
-      rest = lastState(unended)
-      if (rest.length < unended.length) passing(lastState(unended.slice(0, -rest.length)))
+      // ssh ends its lines with CR LF.
+      const parts = (rest + text).split(/(\r?\n|\r(?=[^\n]))/)
+      rest = parts.pop() ?? ''
+      for (let at = 0; at < parts.length; at += 2) take(parts[at]!, parts[at + 1] === '\r')
       if (rest.length > maxLineLength) this.end()
     },
     end() {
-      finished(rest)
+      take(rest, false)
       rest = ''
     },
     outputLines: () => lines,
   }
-}
-
-/** What a return has not rewritten. ssh ends its lines with CR LF, so one at the end may belong to that. */
-function lastState(line: string): string {
-  return line.slice(line.lastIndexOf('\r', line.length - 2) + 1)
 }
 
 /** A remote may send anything here, including terminal control sequences. */

@@ -28,26 +28,24 @@ interface RemotePlace {
 
 /** Both reject with a GitError: only the caller knows whether a missing commit is a failure. */
 export interface Remote {
-  /** Refs of the remote: its branches, or which of all refs are wanted. */
-  advertised(isWanted?: (ref: Ref) => boolean): Promise<Advertised>
+  /** The branches of the remote. */
+  advertised(): Promise<Advertised>
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole'): Promise<void>
 }
 
 export interface Advertised {
   defaultBranch: string | null
-  refs: Ref[]
+  branches: Branch[]
 }
 
-interface Ref {
+interface Branch {
   name: string
   sha: string
 }
 
-type Branch = Ref
-
 /** The largest number of branches known, in a repository of Windows, is some 4,000. */
-const maxRefs = 100_000
+const maxBranches = 100_000
 
 const listTimeoutMs = 20_000
 /** Headers without their secrets, on standard error. */
@@ -97,11 +95,11 @@ export function openRemote({
   }
 
   return {
-    advertised: async (isWanted = isBranch) => {
-      const advertised: Advertised = { defaultBranch: null, refs: [] }
-      await run(['ls-remote', '--symref'], [], (line) => readAdvertised(line, advertised, isWanted))
-      if (advertised.refs.length <= maxRefs) return advertised
-      throw new GitError('ls-remote', [`it has more than ${maxRefs} branches`])
+    advertised: async () => {
+      const advertised: Advertised = { defaultBranch: null, branches: [] }
+      await run(['ls-remote', '--symref'], [], (line) => readAdvertised(line, advertised))
+      if (advertised.branches.length <= maxBranches) return advertised
+      throw new GitError('ls-remote', [`it has more than ${maxBranches} branches`])
     },
     fetch: async (refspecs, history) => {
       const depth = history === 'none' ? 1 : wholeDepth
@@ -130,12 +128,9 @@ export async function listBranches(
   }
 }
 
-export function branchesOf({ defaultBranch, refs }: Advertised): Branch[] {
-  const branches = refs
-    .filter(isBranch)
-    .map(({ name, sha }) => ({ name: name.slice('refs/heads/'.length), sha }))
+export function branchesOf({ defaultBranch, branches }: Advertised): Branch[] {
   const rank = ({ name }: Branch) => (name === defaultBranch ? 0 : 1)
-  return branches.sort((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
+  return branches.toSorted((one, other) => rank(one) - rank(other) || (one.name < other.name ? -1 : 1))
 }
 
 /** Also that of a remote that does not name it, as with a detached HEAD, if the choice is clear. */
@@ -154,17 +149,13 @@ async function toGitAddress({ kind, url }: RepositoryUrl, localRepositories: str
   return [`--upload-pack=${local.uploadPack}`, '--', local.url]
 }
 
-function isBranch({ name }: Ref): boolean {
-  return name.startsWith('refs/heads/')
-}
-
-/** One ref more than the limit shows that there are too many. */
-function readAdvertised(line: string, advertised: Advertised, isWanted: (ref: Ref) => boolean): void {
+/** One branch more than the limit shows that there are too many. */
+function readAdvertised(line: string, advertised: Advertised): void {
   const [what = '', name = ''] = line.split('\t')
   if (name === 'HEAD' && what.startsWith(headPrefix)) advertised.defaultBranch = what.slice(headPrefix.length)
-  const ref = { name, sha: what }
-  if (/^[0-9a-f]+$/.test(what) && isWanted(ref) && advertised.refs.length <= maxRefs)
-    advertised.refs.push(ref)
+  const isBranch = /^[0-9a-f]+$/.test(what) && name.startsWith('refs/heads/')
+  if (isBranch && advertised.branches.length <= maxBranches)
+    advertised.branches.push({ name: name.slice('refs/heads/'.length), sha: what })
 }
 
 // Follows redirects of a server one by one, because git would not check the next host.

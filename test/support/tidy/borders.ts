@@ -77,7 +77,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/git/',
-    packages: ['simple-git'],
+    packages: [],
     node: true,
     values: ['src/git/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
     types: [],
