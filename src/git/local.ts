@@ -1,10 +1,9 @@
 // A repository on this host, given by its path. A path gives access only to what every user of the host can
 // read, or to what is below a directory that the operator listed. As root, git opens the repository as
-// another user, so that the kernel also enforces this for links, alternates and a path that changes between
-// the check and its use.
-import { constants, type Stats } from 'node:fs'
-import { open, readdir, realpath, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+// another user, so that the kernel also enforces this for a path that changes between the check and its use.
+import type { Stats } from 'node:fs'
+import { lstat, readdir, realpath, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../errors.ts'
 
@@ -23,20 +22,18 @@ interface User {
 const nobody: User = { uid: 65_534, gid: 65_534 }
 
 /** The files of a repository that upload-pack reads. */
-const readByGit = ['HEAD', 'config', 'commondir', 'packed-refs', 'shallow', 'refs', 'objects']
-
-/** The size limit of a file that names directories. */
-const linksBytes = 64 * 1024
+const readByGit = ['HEAD', 'config', 'packed-refs', 'shallow', 'refs', 'objects']
 
 /** Call right before git runs. Throws `repository_private` with the path, or `git_remote_unreachable`. */
 export async function openLocal(path: string, localRepositories: string[]): Promise<LocalAccess> {
   const named = await findNamed(path, localRepositories)
   if (named !== null) return accessTo(named.path, named.owner)
-  const seen = new Set<string>()
-  await checkParents(path, path, seen)
+  await checkParents(path)
   const real = await realpath(path).catch(() => missing(path))
-  await checkRepository(path, real, seen)
-  return accessTo(real, nobody)
+  const directory = await checkRepository(path, real)
+  const { uploadPack } = accessTo(real, nobody)
+  // Strict: exactly the checked directory, where git would otherwise try others, too.
+  return { url: pathToFileURL(directory).href, uploadPack: `${uploadPack} --strict` }
 }
 
 /** Below a directory that the operator listed, git runs as the owner of the repository. */
@@ -74,71 +71,43 @@ function quote(text: string): string {
 }
 
 /** From the top down, so that nothing inside a directory is accessed that others may not read. */
-async function checkParents(url: string, path: string, seen: Set<string>): Promise<void> {
+async function checkParents(path: string): Promise<void> {
   const parts = path.split('/').filter((part) => part !== '')
   for (let depth = 0; depth <= parts.length; depth++) {
-    const real = await realpath(`/${parts.slice(0, depth).join('/')}`).catch(() => missing(url))
-    for (let directory = real; !seen.has(directory); directory = dirname(directory)) {
-      seen.add(directory)
-      checkMode(url, directory, await stat(directory))
+    const real = await realpath(`/${parts.slice(0, depth).join('/')}`).catch(() => missing(path))
+    for (let directory = real; ; directory = dirname(directory)) {
+      checkMode(path, directory, await stat(directory))
+      if (directory === '/') break
     }
   }
 }
 
-/** Checks everything that git would open, including the targets of links, gitdir and alternates. */
-async function checkRepository(url: string, real: string, seen: Set<string>): Promise<void> {
+/** Resolves with the directory of git. All that git reads of it must be in it. */
+async function checkRepository(url: string, real: string): Promise<string> {
   const inner = join(real, '.git')
-  const stats = await stat(inner).catch(() => null)
-  const gitDirectory = stats?.isFile() ? await linkedDirectory(url, inner, stats) : stats ? inner : real
-  await checkGitDirectory(url, gitDirectory, seen)
-}
-
-async function checkGitDirectory(url: string, directory: string, seen: Set<string>): Promise<void> {
-  await checkParents(url, directory, seen)
-  for (const name of readByGit) await checkEntry(url, join(directory, name), seen)
-  const common = await readLines(join(directory, 'commondir'))
-  const alternates = await readLines(join(directory, 'objects/info/alternates'))
-  for (const line of common) await checkLinked(url, resolve(directory, line), seen, checkGitDirectory)
-  for (const line of alternates) {
-    await checkLinked(url, resolve(directory, 'objects', line), seen, checkObjects)
+  const stats = await lookAt(inner)
+  if (stats) checkMode(url, inner, stats)
+  if (stats && !stats.isDirectory()) throw elsewhere(url, inner)
+  const directory = stats ? inner : real
+  for (const name of readByGit) await checkEntry(url, join(directory, name))
+  for (const name of ['commondir', 'objects/info/alternates']) {
+    if (await lookAt(join(directory, name))) throw elsewhere(url, join(directory, name))
   }
+  return directory
 }
 
-async function checkObjects(url: string, directory: string, seen: Set<string>): Promise<void> {
-  await checkEntry(url, directory, seen)
-  for (const line of await readLines(join(directory, 'info/alternates'))) {
-    await checkLinked(url, resolve(directory, line), seen, checkObjects)
-  }
-}
-
-/** Two repositories may name each other as their alternates. */
-async function checkLinked(
-  url: string,
-  path: string,
-  seen: Set<string>,
-  check: (url: string, path: string, seen: Set<string>) => Promise<void>,
-): Promise<void> {
-  const mark = `linked ${path}`
-  if (seen.has(mark)) return
-  seen.add(mark)
-  await check(url, path, seen)
-}
-
-/** A file, or a folder with all its content. Missing files are fine: git does not read them either. */
-async function checkEntry(url: string, path: string, seen: Set<string>): Promise<void> {
-  const real = await realpath(path).catch(() => null)
-  if (real === null) return
-  await checkParents(url, dirname(real), seen)
-  const stats = await stat(real).catch(() => null)
+/** A file, or a folder with its content. Missing files are fine: git does not read them either. */
+async function checkEntry(url: string, path: string): Promise<void> {
+  const stats = await lookAt(path)
   if (stats === null) return
-  checkMode(url, real, stats)
-  if (!stats.isDirectory() || seen.has(`inside ${real}`)) return
-  seen.add(`inside ${real}`)
-  for (const entry of await readdir(real, { withFileTypes: true })) {
-    const inside = join(real, entry.name)
-    if (!entry.isFile()) await checkEntry(url, inside, seen)
-    else await stat(inside).then((file) => checkMode(url, inside, file), ignoreMissing)
-  }
+  if (!stats.isFile() && !stats.isDirectory()) throw elsewhere(url, path)
+  checkMode(url, path, stats)
+  const names = stats.isDirectory() ? await readdir(path) : []
+  for (const name of names) await checkEntry(url, join(path, name))
+}
+
+function lookAt(path: string): Promise<Stats | null> {
+  return lstat(path).catch(() => null)
 }
 
 function checkMode(url: string, path: string, stats: Stats): void {
@@ -154,35 +123,13 @@ function checkMode(url: string, path: string, stats: Stats): void {
   )
 }
 
-/** In a worktree or a submodule, a file contains the path of the directory. */
-async function linkedDirectory(url: string, file: string, stats: Stats): Promise<string> {
-  checkMode(url, file, stats)
-  const line = (await readLines(file))[0] ?? ''
-  return resolve(dirname(file), line.replace(/^gitdir: */, ''))
-}
-
-/** git itself writes no NUL bytes, comments or unusual quoting there. */
-async function readLines(file: string): Promise<string[]> {
-  const text = await readStart(file).catch(() => '')
-  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-}
-
-/** The owner of the repository may have put a pipe or an endless file there. */
-async function readStart(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    if (!(await file.stat()).isFile()) return ''
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(linksBytes), 0, linksBytes, 0)
-    return buffer.toString('utf8', 0, bytesRead)
-  } finally {
-    await file.close()
-  }
+/** A link, a worktree or alternates could lead to files that only this process may read. */
+function elsewhere(url: string, path: string): Failure {
+  const advice = `start berthd with --local-repositories ${dirname(url)}`
+  const text = `cannot read ${url}: ${path} leads to another place, as a link or a worktree does; ${advice}`
+  return new Failure('repository_private', text, advice)
 }
 
 function missing(url: string): never {
   throw new Failure('git_remote_unreachable', `cannot read ${url}: there is no such directory on this host`)
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error
 }
