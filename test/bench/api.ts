@@ -1,29 +1,27 @@
-// The CPU cost of an API response, compared with a bare uWebSockets.js server and with node:http, which read
-// the same rows.
+// The CPU cost of an API response, compared with a bare uWebSockets.js server, which reads the same rows.
+import { once } from 'node:events'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd, whenHealthy } from './berthd.ts'
-import { type Figure, figure } from './figure.ts'
+import { endProcess } from './built.ts'
+import { type Figure, figure, median } from './figure.ts'
 import { requestsPerCpuSecond, type Target } from './load.ts'
-import { median } from './percentiles.ts'
-import { startProgram } from './program.ts'
 import { storeDeploys } from './stored-deploys.ts'
 
-const servers = ['berth', 'raw uWS', 'node:http'] as const
-type Server = (typeof servers)[number]
-type Rates = Record<Server, number>
+const servers = ['berth', 'raw uWS'] as const
+type Rates = Record<(typeof servers)[number], number>
 
 export async function measureApi(bench: Bench): Promise<Figure[]> {
   const { targets, serviceId } = await startServers(bench)
   const list = await measure(bench, targets, `/api/v1/services/${serviceId}/deploys?limit=20`)
   const hello = await measure(bench, targets, '/healthz')
   return [
-    figure('20 deploys with a token, relative to raw uWS', ratio(list, 'raw uWS'), '', { atLeast: 0.8 }),
-    figure('20 deploys with a token, relative to node:http', ratio(list, 'node:http'), ''),
+    figure('20 deploys with a token, relative to raw uWS', ratio(list), '', { atLeast: 0.8 }),
     ...rates('20 deploys with a token', list),
-    figure('hello, relative to raw uWS', ratio(hello, 'raw uWS'), ''),
+    figure('hello, relative to raw uWS', ratio(hello), ''),
     ...rates('hello', hello),
   ]
 }
@@ -31,27 +29,25 @@ export async function measureApi(bench: Bench): Promise<Figure[]> {
 /** Each server uses a copy of the same rows, because a data directory has a single owner. */
 async function startServers(bench: Bench) {
   const directory = temporaryDirectory(bench)
-  const copies = [0, 1, 2].map((number) => join(directory, String(number))) as [string, string, string]
-  const [serviceId] = await storeDeploys(copies[0], { services: 1, endedDeploys: 20, live: false })
-  for (const copy of copies.slice(1)) cpSync(copies[0], copy, { recursive: true })
-
-  const berth = await startBerthd(bench, copies[0])
+  const [own, copy] = [join(directory, 'own'), join(directory, 'copy')]
+  const [serviceId] = await storeDeploys(own, 1, 20)
+  cpSync(own, copy, { recursive: true })
+  const berth = await startBerthd(bench, own)
   await whenHealthy(berth)
-  const { headers } = berth
-  const bare = async (program: string, copy: string): Promise<Target> => {
-    const { pid, report } = await startProgram<{ port: number }>(bench, program, [copy])
-    return { pid, headers, url: `http://127.0.0.1:${report.port}` }
-  }
-  const targets = {
-    berth,
-    'raw uWS': await bare('raw-uws', copies[1]),
-    'node:http': await bare('node-http', copies[2]),
-  }
-  return { targets, serviceId }
+  return { targets: { berth, 'raw uWS': await startRaw(bench, copy, berth.headers) }, serviceId }
+}
+
+async function startRaw(bench: Bench, directory: string, headers: Target['headers']): Promise<Target> {
+  const child = bench.programs.spawn('test/bench/programs/raw-uws.js', [directory])
+  bench.after(() => endProcess(child))
+  const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`raw-uws ended with ${code}`)))
+  failed.catch(() => undefined)
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout! }), 'line'), failed])
+  return { pid: child.pid!, headers, url: `http://127.0.0.1:${JSON.parse(line).port}` }
 }
 
 /** Alternates between the servers; the first round only warms up. */
-async function measure(bench: Bench, targets: Record<Server, Target>, path: string): Promise<Rates[]> {
+async function measure(bench: Bench, targets: Record<keyof Rates, Target>, path: string): Promise<Rates[]> {
   const rounds: Rates[] = []
   for (let round = 0; round <= bench.size(7, 1); round++) {
     bench.log(`${path.split('/').at(-1)}, ${round === 0 ? 'warming up' : `round ${round}`}`)
@@ -65,8 +61,8 @@ async function measure(bench: Bench, targets: Record<Server, Target>, path: stri
 }
 
 /** Ratios are taken within each round, because the machine's speed changes between rounds. */
-function ratio(rounds: Rates[], to: Server): number {
-  return median(rounds.map((rates) => rates.berth / rates[to]))
+function ratio(rounds: Rates[]): number {
+  return median(rounds.map((rates) => rates.berth / rates['raw uWS']))
 }
 
 function rates(what: string, rounds: Rates[]): Figure[] {

@@ -2,11 +2,10 @@
 // Parts run one after another, so that they do not affect each other.
 import { buildPrograms, type Programs } from './built.ts'
 import { Cleanups } from './cleanups.ts'
-import { watchCrowding } from './crowding.ts'
 import type { Figure } from './figure.ts'
 import { type PartName, parts } from './parts.ts'
 
-export interface BenchOptions {
+interface Options {
   isQuick: boolean
   /** The directory for CPU profiles of the measured processes. */
   profileDirectory?: string | undefined
@@ -24,14 +23,11 @@ export interface Bench {
 
 export interface PartResult {
   part: PartName
-  durationSeconds: number
-  /** The share of that time in which some task of the machine waited for a CPU. */
-  crowding: number | null
   figures: Figure[]
 }
 
 /** Measures the parts. Builds the programs first and removes them afterwards, also on an interrupt. */
-export async function runParts(names: readonly PartName[], options: BenchOptions): Promise<PartResult[]> {
+export async function runParts(names: readonly PartName[], options: Options): Promise<PartResult[]> {
   const cleanups = new Cleanups()
   const leave = () => void cleanups.downTo(0).finally(() => process.exit(130))
   process.once('SIGINT', leave).once('SIGTERM', leave)
@@ -51,7 +47,7 @@ async function runPart(
   part: PartName,
   programs: Programs,
   cleanups: Cleanups,
-  { isQuick, log }: BenchOptions,
+  { isQuick, log }: Options,
 ): Promise<PartResult> {
   const earlier = cleanups.count
   const bench: Bench = {
@@ -60,11 +56,8 @@ async function runPart(
     log: (text) => log(`${part}: ${text}`),
     after: (cleanup) => cleanups.add(cleanup),
   }
-  const startedAt = performance.now()
-  const crowding = watchCrowding()
   try {
-    const figures = await parts[part](bench)
-    return { part, figures, durationSeconds: (performance.now() - startedAt) / 1000, crowding: crowding() }
+    return { part, figures: await parts[part](bench) }
   } finally {
     await cleanups.downTo(earlier)
   }

@@ -13,15 +13,15 @@ import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { startBerthd } from './berthd.ts'
 import { removeContainer, runContainer } from './container-run.ts'
-import { type Figure, figure } from './figure.ts'
-import { median, percentile } from './percentiles.ts'
+import { type Figure, figure, median, percentile } from './figure.ts'
+import { measureLatencies, requestsPerCpuSecond, type Target } from './load.ts'
 import { startPlainProxy } from './plain-proxy.ts'
-import { answersPerCpuSecond, measureLatencies, type ProxyTarget } from './proxy-load.ts'
 
 interface Setting {
   api: Api
-  edge: ProxyTarget
-  plain: ProxyTarget
+  edge: Target
+  plain: Target
+  port: number
   image: string
   network: string
   container: string
@@ -59,9 +59,9 @@ export async function measureEdge(bench: Bench): Promise<Figure[]> {
 }
 
 /** Latencies first, so that work left by the load does not affect them. */
-async function measureProxy(target: ProxyTarget, seconds: number): Promise<ProxyRound> {
+async function measureProxy(target: Target, seconds: number): Promise<ProxyRound> {
   const latenciesMs = await measureLatencies(target, seconds)
-  return { latenciesMs, perCpuSecond: await answersPerCpuSecond(target, seconds) }
+  return { latenciesMs, perCpuSecond: await requestsPerCpuSecond(target, '/', seconds) }
 }
 
 async function prepare(bench: Bench): Promise<Setting> {
@@ -80,9 +80,10 @@ async function prepare(bench: Bench): Promise<Setting> {
   const master = openRuntime(openEdgeFiles(directory).masterSocket)
   const { current } = await readWorkers(master)
   const port = portOf(args, '--http-port')
-  const edge = { port, host: `${page}.localhost`, pids: () => [current!] }
-  const plain = await startPlainProxy(bench, { host: edge.host, upstream: address })
-  return { api, edge, plain, image, network: berthd.prefix, container }
+  const host = `${page}.localhost`
+  const edge = { url: `http://127.0.0.1:${port}`, headers: { host }, pid: current! }
+  const plain = await startPlainProxy(bench, { host, upstream: address })
+  return { api, edge, plain, port, image, network: berthd.prefix, container }
 }
 
 async function deployed(
@@ -109,9 +110,9 @@ async function sayingApp(): Promise<Record<string, string>> {
 }
 
 /** From the request of a restart to the new instance's first response through the edge. */
-async function replace({ api, edge }: Setting): Promise<number> {
+async function replace({ api, port }: Setting): Promise<number> {
   const { live_deploy_id: former } = await api.get(`/services/${service}`)
-  const ask = requestAt(edge.port)
+  const ask = requestAt(port)
   const askedAt = performance.now()
   const { id } = await api.post(`/services/${service}/restart`)
   while ((await ask(`${service}.localhost`)).body.trim() !== id) await sleep(5)

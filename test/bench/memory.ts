@@ -1,6 +1,7 @@
 // The daemon's memory when idle, and whether a thousand deploys increase it.
 // A thousand live deploys would take a quarter of an hour, so only each tenth is a real restart with a
 // container. A third of the others is canceled at once, and the rest fail to fetch.
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api } from '../support/daemon/api.ts'
 import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
@@ -9,7 +10,6 @@ import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
 import { type Figure, figure } from './figure.ts'
-import { residentMegabytes } from './process-usage.ts'
 
 type Kind = 'restart' | 'cancel' | 'fail'
 
@@ -48,7 +48,8 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
 /** After a pause: only an idle process returns memory, after about a minute. */
 async function atRest(bench: Bench, berthd: Berthd): Promise<Moment> {
   await sleep(bench.size(120_000, 500))
-  const resident = residentMegabytes(berthd.pid)
+  const status = readFileSync(`/proc/${berthd.pid}/status`, 'utf8')
+  const resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024
   return { resident, used: await berthd.usedMegabytes() }
 }
 

@@ -1,7 +1,6 @@
 // The parts of the benchmark in their order.
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'
-import { measureDeploy } from './deploy.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
 import { measureMemory } from './memory.ts'
@@ -9,7 +8,6 @@ import { measureStart } from './start.ts'
 
 export const parts = {
   api: measureApi,
-  deploy: measureDeploy,
   edge: measureEdge,
   start: measureStart,
   memory: measureMemory,

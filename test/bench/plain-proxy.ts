@@ -10,12 +10,12 @@ import { edgeArgs, portOf } from '../support/edge/edge.ts'
 import { requestAt } from '../support/edge/running-edge.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
-import type { ProxyTarget } from './proxy-load.ts'
+import type { Target } from './load.ts'
 
 export async function startPlainProxy(
   bench: Bench,
   { host, upstream }: { host: string; upstream: string },
-): Promise<ProxyTarget> {
+): Promise<Target> {
   const port = portOf(await edgeArgs('host'), '--http-port')
   const configuration = join(temporaryDirectory(bench), 'haproxy.cfg')
   const logPort = await takeLog(bench)
@@ -26,7 +26,7 @@ export async function startPlainProxy(
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   })
   await until('the plain proxy to answer', async () => (await requestAt(port)(host)).status === 200)
-  return { port, host, pids: () => [child.pid!] }
+  return { url: `http://127.0.0.1:${port}`, headers: { host }, pid: child.pid! }
 }
 
 /** Receives and discards log lines; returns the port. */

@@ -1,6 +1,4 @@
-// The printed results: a table, and JSON for comparing runs, which describes the machine.
-import { writeFileSync } from 'node:fs'
-import { cpus, loadavg } from 'node:os'
+// The printed results.
 import type { PartResult } from './bench.ts'
 import { formatGoal, formatValue, isMet } from './figure.ts'
 
@@ -18,34 +16,5 @@ export function toTable(results: PartResult[]): string {
       .map((cell, column) => (column === 2 ? cell.padStart(widths[2]!) : cell.padEnd(widths[column]!)))
       .join('  ')
       .trimEnd()
-  const table = [head, widths.map((width) => '-'.repeat(width)), ...rows].map(toLine)
-  return [...table, '', ...crowdingLines(results)].join('\n')
-}
-
-/** Distinguishes a slow server from a busy machine. */
-function crowdingLines(results: PartResult[]): string[] {
-  const shares = results.flatMap(({ part, crowding }) =>
-    crowding === null ? [] : [`${part} ${Math.round(crowding * 100)} %`],
-  )
-  return shares.length === 0
-    ? []
-    : [`CPU contention (share of time in which a task waited for a CPU): ${shares.join(', ')}`]
-}
-
-export function toJson(results: PartResult[]): string {
-  const parts = results.map(({ part, durationSeconds, crowding, figures }) => ({
-    part,
-    duration_seconds: Math.round(durationSeconds),
-    crowding,
-    figures: figures.map((figure) => ({ ...figure, met: isMet(figure) })),
-  }))
-  return JSON.stringify({ at: new Date().toISOString(), machine: machine(), parts }, null, 2)
-}
-
-export function writeJson(path: string, results: PartResult[]): void {
-  writeFileSync(path, `${toJson(results)}\n`)
-}
-
-function machine() {
-  return { cpus: cpus().length, model: cpus()[0]?.model ?? null, node: process.version, load: loadavg() }
+  return [head, widths.map((width) => '-'.repeat(width)), ...rows].map(toLine).join('\n')
 }

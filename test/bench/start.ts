@@ -4,16 +4,15 @@ import { request } from 'node:http'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import type { Bench } from './bench.ts'
 import { type Berthd, startBerthd, whenHealthy } from './berthd.ts'
-import { type Figure, figure } from './figure.ts'
-import { median } from './percentiles.ts'
-import { cpuSeconds } from './process-usage.ts'
+import { type Figure, figure, median } from './figure.ts'
+import { cpuSeconds } from './load.ts'
 import { storeDeploys } from './stored-deploys.ts'
 
 export async function measureStart(bench: Bench): Promise<Figure[]> {
   const services = bench.size(100, 5)
   const directory = temporaryDirectory(bench)
   bench.log(`storing ${services * 100} deploys`)
-  await storeDeploys(directory, { services, endedDeploys: 100, live: false })
+  await storeDeploys(directory, services, 100)
 
   bench.log('starting')
   const startsMs: number[] = []

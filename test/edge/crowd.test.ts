@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { percentile } from '../bench/percentiles.ts'
+import { percentile } from '../bench/figure.ts'
 import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { type Client, openClient, untilSettled } from '../support/edge/loopback-clients.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'

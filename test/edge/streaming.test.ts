@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { median } from '../bench/percentiles.ts'
+import { median } from '../bench/figure.ts'
 import { routesTo, upstream } from '../support/edge/edge-routes.ts'
 import { serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 

@@ -1,9 +1,13 @@
-// The minimal uWebSockets.js server with the API's responses. Prints `{ port }`.
+// The minimal uWebSockets.js server with the API's responses: the same rows and the same token check, by the
+// product's own code. Prints `{ port }`.
 // Usage: raw-uws DATA_DIRECTORY
-import uws from 'uWebSockets.js'
-import { openReads } from './reads.ts'
 
-const reads = await openReads(process.argv[2]!)
+import uws from 'uWebSockets.js'
+import { timingSafeEqual } from 'node:crypto'
+import { openStorage } from '../../../storage/index.ts'
+
+const storage = await openStorage(process.argv[2]!, { onPanic: (reason) => console.error(reason) })
+const token = Buffer.from(storage.serverToken)
 const app = uws.App()
 
 app.get('/healthz', (res) => {
@@ -11,11 +15,13 @@ app.get('/healthz', (res) => {
 })
 
 app.get('/api/v1/services/:id/deploys', (res, req) => {
-  if (!reads.isAllowed(req.getHeader('authorization'))) {
+  const input = Buffer.from(req.getHeader('authorization').slice('Bearer '.length))
+  if (input.length !== token.length || !timingSafeEqual(input, token)) {
     res.writeStatus('401 Unauthorized').end()
     return
   }
-  const body = reads.deploys(req.getParameter(0)!, Number(req.getQuery('limit')))
+  const { id } = storage.services.get(req.getParameter(0)!)!
+  const body = JSON.stringify(storage.actors.list('deploy', id, Number(req.getQuery('limit'))))
   res.writeHeader('content-type', 'application/json').end(body)
 })
 
