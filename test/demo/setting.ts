@@ -3,16 +3,23 @@
 import { chmodSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { copyApp } from '../support/daemon/apps.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { until } from '../support/daemon/service.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 import { requestEngine } from '../support/docker/engine-request.ts'
 import { baseImages } from '../support/docker/images.ts'
 import { edgeArgs } from '../support/edge/edge.ts'
+import { createRepository } from '../support/git/repository.ts'
 import { hasCommand } from '../support/system/command.ts'
-import { createDemoRepository, type DemoRepository } from './repository.ts'
 import { type Stage, takeStep } from './stage.ts'
 import { Trouble } from './trouble.ts'
+
+export interface DemoRepository {
+  directory: string
+  /** Writes this version of the app and commits it. */
+  commit(version: string): Promise<void>
+}
 
 export interface Setting {
   daemon: TestDaemon
@@ -31,7 +38,7 @@ export async function prepareSetting(stage: Stage): Promise<Setting> {
   const folder = makeFolder(stage)
   const daemon = await startDaemon(stage)
   await awaitEdge(stage, daemon)
-  const repository = await makeRepository(stage, join(folder, 'hello'), image)
+  const repository = await makeRepository(stage, folder, image)
   return { daemon, repository, configFolder: join(folder, 'config') }
 }
 
@@ -99,15 +106,22 @@ function awaitEdge(stage: Stage, { api }: TestDaemon): Promise<{ http_port: numb
   })
 }
 
-function makeRepository(stage: Stage, directory: string, image: string): Promise<DemoRepository> {
+function makeRepository(stage: Stage, root: string, node: string): Promise<DemoRepository> {
   return takeStep(stage, {
     name: 'repository',
     async work() {
-      const repository = await createDemoRepository(directory, image)
-      await repository.commit('v1', 'Say v1')
+      const { directory, commit } = createRepository({ after: () => undefined }, { root, name: 'hello' })
+      const repository = {
+        directory,
+        async commit(version: string) {
+          await copyApp('hello', directory, { node, version })
+          commit(`Say ${version}`, {})
+        },
+      }
+      await repository.commit('v1')
       return repository
     },
-    detail: () => directory,
+    detail: ({ directory }) => directory,
     trouble: { what: 'the example repository could not be created', next: again },
   })
 }

@@ -76,7 +76,7 @@ async function deployFirst(stage: Stage, { daemon: { api }, repository, configFo
 
 async function deploySecond(stage: Stage, { daemon: { api }, ...setting }: Setting, first: LiveDeploy) {
   heading(stage.terminal, 'The second version, under continuous requests')
-  await setting.repository.commit('v2', 'Say v2')
+  await setting.repository.commit('v2')
   const visitor = sendVisitor(first.url)
   try {
     await typeBerth(stage, { args: ['deploy', 'hello'], configFolder: setting.configFolder })

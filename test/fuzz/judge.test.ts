@@ -56,45 +56,6 @@ test('a secret outside of the value of a variable is a fault, in any encoding', 
   assert.equal(secrets.findIn('nothing of it'), null)
 })
 
-test('a password of a datastore may appear in its own fields only', () => {
-  const times = {
-    created_at: '2026-01-01T00:00:00.000Z',
-    updated_at: '2026-01-01T00:00:00.000Z',
-    revision: 1,
-  }
-  const limits = { memory_limit_mb: null, cpu_limit: null }
-  const backups = { backup_schedule: null, backup_keep: 7, next_backup_at: null, shared_network: false }
-  const upgrades = { upgrade: null, former: null }
-  const state = {
-    status: 'available',
-    phase: null,
-    error: null,
-    notice: null,
-    next_attempt_at: null,
-    by: null,
-  }
-  const where = { host_port: 1, internal_host: 'db', internal_port: 1, internal_url: 'u', external_url: null }
-  const who = { id: 'dst-1', name: 'db', kind: 'redis', version: '7', database: null, username: 'default' }
-  const view = {
-    ...who,
-    ...state,
-    ...where,
-    ...limits,
-    ...backups,
-    ...upgrades,
-    ...times,
-    password: 'SECRET',
-  }
-  const path = '/api/v1/datastores/db'
-  assert.equal(words(path, 200, { ...view, internal_url: 'redis://SECRET@db' }, json), null)
-  assert.equal(words('/api/v1/datastores', 200, [view], json), null)
-  assert.match(words(path, 200, { ...view, error: 'SECRET' }, json)!, /gives away a secret/)
-  assert.match(
-    words('/api/v1/datastores', 409, refusal(409, 'in_use', { detail: 'SECRET' }), problem)!,
-    /gives/,
-  )
-})
-
 test('an undocumented response is a fault', () => {
   assert.match(words('/api/v1/services', 418, refusal(418, 'tea'), problem)!, /may not answer 418/)
   assert.match(words('/api/v1/services', 200, [{ id: 1 }], json)!, /GET \/api\/v1\/services 200/)

@@ -1,6 +1,7 @@
 // An independent model of a deploy, to compare the real chart with. If they differ, one of them is wrong.
 import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import { slotOf } from '../support/machines/deploy-chart.ts'
 
 /** What is known before a deploy starts. */
 export interface Plan {
@@ -24,22 +25,6 @@ export interface Shown {
 }
 
 export const ends = ['deactivated', 'failed', 'canceled']
-
-/** The slot that each state invokes. */
-export const slotOf: Record<string, string> = {
-  queued: 'awaitTurn',
-  'running.fetching': 'fetchSource',
-  'running.building': 'buildImage',
-  'running.pulling': 'pullImage',
-  'running.preparing': 'runPreDeploy',
-  'running.starting': 'startInstances',
-  'running.checking': 'probeInstances',
-  'running.switching': 'switchTraffic',
-  live: 'keepInstances',
-  draining: 'drainInstances',
-  failing: 'removeTraces',
-  canceling: 'removeTraces',
-}
 
 const howImagesCome: Record<Plan['source'], string[]> = {
   git: ['fetching', 'building'],

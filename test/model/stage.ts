@@ -4,10 +4,10 @@ import { catalogue } from '../../machines/index.ts'
 import type { SlotInput } from '../../machines/slot.ts'
 import { Failure } from '../../src/errors.ts'
 import type { Storage } from '../../storage/index.ts'
-import { deployInput, grantedTurn, sha } from '../support/machines/deploy-chart.ts'
+import { deployInput, grantedTurn, sha, slotOf } from '../support/machines/deploy-chart.ts'
 import { pathOf } from '../support/machines/machine-run.ts'
 import { instant } from '../support/supervisor/supervision.ts'
-import { isOpen, type Plan, slotOf } from './life.ts'
+import { isOpen, type Plan } from './life.ts'
 
 interface Attempt {
   slot: string
@@ -31,7 +31,6 @@ export class Stage {
   readonly wrongs: string[] = []
   /** The external resources that remain. */
   readonly traces = new Set<string>()
-  begun = 0
   readonly #actors: Storage['actors']
   readonly #id: string
   readonly #late: Late
@@ -102,7 +101,6 @@ export class Stage {
   }
 
   #begin(slot: string, signal: AbortSignal): Promise<object> {
-    this.begun++
     const alive = this.#running
     this.#leaveTraces(slot)
     return new Promise((resolve, reject) => {

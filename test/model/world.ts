@@ -3,11 +3,11 @@
 import { codeOf } from '../../src/errors.ts'
 import type { Receipt } from '../../src/supervisor/actor-factory.ts'
 import type { Storage } from '../../storage/index.ts'
-import { deployInput } from '../support/machines/deploy-chart.ts'
+import { deployInput, slotOf } from '../support/machines/deploy-chart.ts'
 import { serviceRow } from '../support/storage/store-fixtures.ts'
 import { instant } from '../support/supervisor/supervision.ts'
 import { type Daemon, type Disk, startDaemon, turns } from './daemon.ts'
-import { type Plan, serviceAfter, slotOf } from './life.ts'
+import { type Plan, serviceAfter } from './life.ts'
 import { type Late, Stage } from './stage.ts'
 
 export type World = Awaited<ReturnType<typeof openWorld>>

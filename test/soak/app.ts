@@ -25,7 +25,7 @@ export interface AppSettings {
   drainSeconds: number
 }
 
-export const appProgram = fileURLToPath(new URL('app/server.js', import.meta.url))
+const appProgram = fileURLToPath(new URL('app/server.js', import.meta.url))
 const wsPackage = fileURLToPath(new URL('../../node_modules/ws', import.meta.url))
 /** How a version reacts to SIGTERM. */
 const sigtermBehaviors = ['graceful', 'abrupt', 'ignoring', 'graceful'] as const

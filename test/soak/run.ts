@@ -14,8 +14,12 @@ import type { Swap } from './evidence.ts'
 import { judge } from './judge.ts'
 import { startLoad } from './load.ts'
 import { type LoadPlan, lastingStreams, type ServiceLoad } from './plan.ts'
-import { type Outcome, swapLine } from './report.ts'
 import { createSwaps } from './swaps.ts'
+
+export interface Outcome {
+  swaps: Swap[]
+  violations: Violation[]
+}
 
 export interface SoakOptions {
   swaps: number
@@ -143,6 +147,15 @@ async function deployNext({ api }: TestDaemon, app: App): Promise<void> {
   app.release()
   const { status, error } = await finishedDeploy(api, (await api.post(`/services/${app.id}/deploys`)).id)
   if (status !== 'live') throw new Error(`the second version of ${app.name} is ${status}: ${error}`)
+}
+
+function swapLine({ number, kind, service, words, askedAt, liveAt, doneAt }: Swap): string {
+  const took = `live ${seconds(liveAt - askedAt)}, drained ${seconds(doneAt - askedAt)}`
+  return `swap ${String(number).padStart(2)}  ${kind.padEnd(8)} ${service.padEnd(5)} ${took}  ${words}`
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
 }
 
 function toViolation(rule: string, error: Error): Violation {
