@@ -270,11 +270,3 @@ test('every route of the account accepts at most 16 KiB', async (t) => {
     assert.match(response.body.detail, /at most 16 KiB$/)
   }
 })
-
-test('of many unknown keys the first one is named', async (t) => {
-  const { browser } = await startWithAccount(t)
-
-  const { body } = await browser.call('POST', '/auth/login', { ...owner, b: 1, a: 2, c: 3 })
-
-  assert.deepEqual(body.errors, [{ path: 'b', code: 'unknown_key', message: 'is not a known key' }])
-})

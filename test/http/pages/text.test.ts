@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { browserOf } from '../../../src/http/pages/account.ts'
-import { markedUp, relativeTime, relativeWait, toSentence } from '../../../src/http/pages/text.ts'
+import { markedUp, relativeTime } from '../../../src/http/pages/text.ts'
 
 const second = 1000
 const minute = 60 * second
@@ -20,16 +20,6 @@ test('a time is shown in relative form, with the exact time behind it', () => {
   assert.match(relativeTime('2026-03-01T09:05:00.000Z').text, / title="March 1, 2026 at 9:05\sAM UTC">/)
 })
 
-test('a wait is never rounded down', () => {
-  assert.deepEqual([1, 59, 60, 61, 300].map(relativeWait), [
-    'in 1 second',
-    'in 59 seconds',
-    'in 1 minute',
-    'in 2 minutes',
-    'in 5 minutes',
-  ])
-})
-
 test('commands, names and addresses in a text are marked', () => {
   const marked = (text: string) => markedUp(text).text
   assert.equal(marked('it is in setup_code.'), 'it is in <code>setup_code</code>.')
@@ -43,14 +33,6 @@ test('commands, names and addresses in a text are marked', () => {
     assert.equal(marked(text), text)
   }
   assert.equal(marked('<b>a_b</b>'), '&#60;b&#62;<code>a_b</code>&#60;/b&#62;')
-})
-
-test('a message becomes a sentence', () => {
-  assert.deepEqual(['must be a number', 'Done.', 'why?'].map(toSentence), [
-    'Must be a number.',
-    'Done.',
-    'Why?',
-  ])
 })
 
 test('a browser is shown by its common name, an unknown one by its user agent', () => {

@@ -139,15 +139,6 @@ test('a service whose live deploy is parked is degraded, with the reason', async
   assert.match(String(body.reason), /^the deploy dep-1 is parked: a bug; berth retry dep-1$/)
 })
 
-test('an actor that was parked by an error without a message is listed and can be retried', async (t) => {
-  const { call, park } = await start(t)
-  const id = await park(one('backup'), '')
-  const { body } = await call('GET', '/actors?parked=true')
-  const [found] = body as unknown as { parked: { reason: string } }[]
-  assert.equal(found?.parked.reason, 'an unknown error')
-  assert.equal((await call('POST', `/actors/${id}/retry`)).status, 202)
-})
-
 test('discarding an approved terminal login revokes the token that it created', async (t) => {
   const { call, park, storage } = await start(t)
   const id = await park(one('terminal-login'))

@@ -143,15 +143,6 @@ test('a creation is refused if a volume of that name exists, with the remedy', a
   assert.ok(storage.datastores.isFree('shop-db'))
 })
 
-test('a name in use is reported as such, even if its own volume exists', async (t) => {
-  const { context, make, refused } = await startDatastores(t)
-  await make(postgres)
-  context.observe.assertVolumeFree = async () => {
-    throw new Failure('conflict', 'the volume exists already')
-  }
-  assert.deepEqual(await refused('POST', '/datastores', postgres), [409, 'name_taken'])
-})
-
 const path = '/datastores/shop-db'
 const at = () => new Date().toISOString()
 const succeeds: TestEffect = async () => ({ at: at(), notice: null })
@@ -206,16 +197,6 @@ test('an omitted or null limit is unchanged; 0 is the default of the server', as
   )
   assert.deepEqual(given, expected)
   assert.deepEqual(await limits(), [16, 512])
-})
-
-test('CPUs are rounded to hundredths, also near the minimum', async (t) => {
-  const { patch, make } = await start(t)
-  const rounded: unknown[] = []
-  for (const cpu_limit of [0.25499, 0.255, 0.014, 1.999, 511.999, 1 / 3]) {
-    rounded.push((await patch({ cpu_limit })).body.cpu_limit)
-  }
-  assert.deepEqual(rounded, [0.25, 0.26, 0.01, 2, 512, 0.33])
-  assert.equal((await make({ name: 'other', cpu_limit: 0.129 })).cpu_limit, 0.13)
 })
 
 test('an empty PATCH applies the stored limits again, and keeps them', async (t) => {

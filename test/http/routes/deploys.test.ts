@@ -306,15 +306,3 @@ test('a restart is queued if the existence of its image is unknown', async (t) =
 
   assert.equal((await restart()).status, 202)
 })
-
-test('a restart does not replace a deploy that is queued while it checks its image', async (t) => {
-  const { context, restart, deploy } = await serviceWithoutImage(t)
-  let queued = ''
-  const hasImage = async () => {
-    queued = await deploy()
-    return true
-  }
-  context.observe = { ...context.observe, hasImage }
-
-  assert.equal((await restart()).body.id, queued)
-})

@@ -150,26 +150,6 @@ async function nextChange(next: () => Promise<FeedChange>, kind: string): Promis
   }
 }
 
-test('a damaged service ends neither the feed nor the daemon, and does not count as deleted', async (t) => {
-  const api = await startApi(t)
-  const { next } = await openFeed(t, api)
-  const { id } = (await change(api, 'web')).body as { id: string }
-  await next()
-  const get = api.storage.services.get.bind(api.storage.services)
-  api.storage.services.get = () => {
-    throw new Error('row_damaged')
-  }
-  t.after(() => (api.storage.services.get = get))
-  await api.storage.commit((commit) => {
-    const shared = { service_id: id, status: 'failed', revision: 3 }
-    commit.announce({ kind: 'service', id, ...shared })
-    commit.announce({ kind: 'cron-schedule', id: 'sch-1', ...shared })
-  })
-
-  assert.deepEqual((await next()).status, null)
-  assert.deepEqual((await next()).status, null)
-})
-
 test('a read token receives no changes of sessions, tokens and the account', async (t) => {
   const api = await startApi(t)
   const token = { id: 'tok-r', name: 'metrics', role: 'read' as const, services: null, hint: 'hint' }

@@ -157,16 +157,6 @@ test('a parked schedule shows the reason and no next time', async (t) => {
   assert.deepEqual([body.status, body.error, body.next], ['failed', 'internal: a bug', []])
 })
 
-test('the schedule of a service that is being deleted shows no next time', async (t) => {
-  const { live, call } = await startJobs(t)
-  await live(nightly)
-  await call('DELETE', '/services/nightly')
-
-  const { body } = await call('GET', '/services/nightly/schedule')
-
-  assert.deepEqual([body.status, body.next], ['deleting', []])
-})
-
 test('a deleted run is not the last run, and other services have no schedule', async (t) => {
   const { live, call, storage } = await startJobs(t)
   const { id } = await live(nightly)

@@ -77,36 +77,6 @@ test('a followed runtime log continues, and ends only with its service', async (
   assert.deepEqual(await stream.rest(), [ended])
 })
 
-test('a runtime log that is cut 30 times at random and resumed is identical', async (t) => {
-  const { path, write, runtimeLogs } = await startService(t)
-  const lines = Array.from({ length: 6000 }, (_, index) => `line ${index + 1} ${'x'.repeat(index % 97)}`)
-  const writing = (async () => {
-    for (const [index, line] of lines.entries()) {
-      write(line)
-      if (index % 40 === 0) await runtimeLogs.flush()
-    }
-  })()
-
-  const seen: string[] = []
-  let last = '0'
-  let cuts = 0
-  while (seen.length < lines.length) {
-    const stream = await openStream(t, `${path}?follow=true`, { 'last-event-id': last })
-    const share = cuts < 30 ? Math.random() * ((lines.length - seen.length) / (31 - cuts)) : Infinity
-    for (let read = 0; read <= share && seen.length < lines.length; read++) {
-      const event = await stream.next()
-      seen.push(JSON.parse(event!.data).line)
-      last = event!.id!
-    }
-    stream.close()
-    cuts += 1
-  }
-  await writing
-
-  assert.deepEqual(seen, lines)
-  assert.ok(cuts > 30, `${cuts}`)
-})
-
 test('a tail out of range is rejected', async (t) => {
   const { call } = await startService(t)
 

@@ -103,16 +103,6 @@ test('with --trash-days 0 nothing is retained', async (t) => {
   assert.equal((await api.call('GET', '/info')).body.trash_days, 0)
 })
 
-test('an entry parked after a bug can be restored', async (t) => {
-  const api = await startDatastores(t)
-  const { id } = await api.make({ name: 'shop-db' })
-  await api.call('DELETE', '/datastores/shop-db')
-  await trashed(api, id)
-  await api.storage.actors.park(id, 'a bug', new Date().toISOString())
-  await api.call('POST', `/trash/${id}/restore`, {})
-  await eventually('it to go on', () => api.storage.actors.record(id)?.status !== 'failed')
-})
-
 test('the disk of an existing service is in use, and an unknown disk is not found', async (t) => {
   const api = await startDatastores(t)
   await api.storage.services.create(serviceRow({ id: 'svc-1', name: 'web' }))

@@ -205,17 +205,6 @@ test('a deploy that cannot be committed removes its archive', async (t) => {
   assert.deepEqual([status, kept(), row().archive_deploy_id], [507, [], null])
 })
 
-test('a disk that cannot be written yields 507', async (t) => {
-  const { upload, kept, context } = await start(t)
-  const { create } = context.storage.archives
-  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
-  context.storage.archives.create = () => ({ ...create(), write: () => Promise.reject(full) })
-
-  const { status, body } = await upload(await packArchive({ a: '1' }))
-
-  assert.deepEqual([status, body.code, kept()], [507, 'insufficient_storage', []])
-})
-
 test('uploads with one Idempotency-Key create one deploy, concurrently or in sequence', async (t) => {
   const { upload, kept } = await start(t)
   const archive = await packArchive({ a: '1' })
@@ -229,18 +218,4 @@ test('uploads with one Idempotency-Key create one deploy, concurrently or in seq
   assert.deepEqual(kept(), [`${responses[0]!.body.id}.tar.gz`])
   const other = await keyed('k', Buffer.concat([archive, Buffer.alloc(1)]))
   assert.deepEqual([other.status, other.body.code, kept().length], [409, 'conflict', 1])
-})
-
-test('a deploy requested while an archive is sent is older than that of the upload', async (t) => {
-  const { begin, kept, storage, upload, call, service } = await start(t)
-  await upload(await packArchive({ a: '1' }))
-  const socket = begin(Buffer.concat([Buffer.from([0x1f, 0x8b]), randomBytes(mebibyte)]))
-  await eventually('the upload to start', () => kept().length === 2)
-
-  const meanwhile = await call('POST', '/api/v1/services/web/deploys')
-  socket.write(Buffer.alloc(1000))
-  await eventually('the upload has ended', () => storage.actors.ids('deploy', service.id).length === 3)
-
-  const [newest, second] = storage.actors.list('deploy', service.id, 2)
-  assert.deepEqual([newest!.trigger, second!.id], ['upload', meanwhile.body.id])
 })

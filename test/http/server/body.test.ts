@@ -126,37 +126,6 @@ test('a body sent byte by byte arrives complete', async (t) => {
   assert.equal(body().toString('latin1'), sent)
 })
 
-test('a throttled client that is rejected gets its response, and the rest is discarded', async (t) => {
-  const { sink, seen, fail } = pausedSink()
-  const { port } = await start(t, sink)
-  const socket = beginChunks(t, port)
-  const answered = once(socket, 'data')
-  for (let times = 0; times < 60; times++) socket.write(chunk(Buffer.alloc(mebibyte)))
-  await eventually('the sink has something', () => seen.writes === 1)
-  await sentAtRest(socket)
-
-  fail(new Failure('insufficient_storage', 'full'))
-
-  assert.match(String(await answered), /^HTTP\/1\.1 507 /)
-  await eventually('the rest is accepted', () => socket.writableLength === 0)
-  assert.equal(socket.destroyed, false, 'accepted, not rejected')
-})
-
-test('a throttled client that disconnects is noticed as soon as the sink resumes', async (t) => {
-  const { sink, seen, release } = pausedSink()
-  const { port } = await start(t, sink, seen)
-  const socket = beginChunks(t, port)
-  for (let times = 0; times < 60; times++) socket.write(chunk(Buffer.alloc(mebibyte)))
-  await eventually('the sink has something', () => seen.writes === 1)
-  await sentAtRest(socket)
-
-  socket.destroy()
-  release()
-
-  assert.equal(await eventually('the end', () => seen.outcome), 'client_left')
-  assert.equal(seen.atWork, 0)
-})
-
 test('a client that disconnects midway ends the transfer, but not while the sink writes', async (t) => {
   const { sink, seen, release } = pausedSink()
   const { port } = await start(t, sink, seen)

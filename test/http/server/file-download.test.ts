@@ -119,18 +119,6 @@ test('a file truncated during the download ends the connection before the announ
   assert.equal(await answers(), '204')
 })
 
-test('a stop ends at its deadline despite active readers', async (t) => {
-  const { server, content, ask } = await start(t, 32)
-  const socket = ask()
-  socket.resume()
-  await once(socket, 'data')
-  socket.pause()
-
-  await server.stop(50)
-
-  assert.ok((await readBody(socket, content.length)).length < content.length)
-})
-
 test('revoking a token ends the download it started', async (t) => {
   const { storage, content, ask } = await start(t, 64)
   const row = {

@@ -28,16 +28,6 @@ test('every response has the security headers', async (t) => {
   }
 })
 
-test('request ids are unique', async (t) => {
-  const api = await startApi(t)
-
-  const ids = await Promise.all(
-    Array.from({ length: 20 }, async () => (await api.call('GET', '/healthz')).headers.get('x-request-id')),
-  )
-
-  assert.equal(new Set(ids).size, 20)
-})
-
 test('only the edge chooses the id of a request, and only a plain one', async (t) => {
   const api = await startApi(t, { edgeSecret: 'secret' })
   const idFor = async (secret: string, id: string) => {
@@ -152,23 +142,9 @@ test('a port in use is an error, not shared', async (t) => {
 
 const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex')).buffer
 
-test('four bytes are an IPv4 address, and so are sixteen with a mapped one', () => {
+test('four bytes are an IPv4 address, and so are sixteen with a mapped one; none are no address', () => {
   assert.equal(addressOf(bytes('c0000207')), '192.0.2.7')
   assert.equal(addressOf(bytes('00000000000000000000ffffc0000207')), '192.0.2.7')
-})
-
-test('any other sixteen bytes are a full IPv6 address', () => {
-  assert.equal(
-    addressOf(bytes('20010db8000000000000000000000001')),
-    '2001:0db8:0000:0000:0000:0000:0000:0001',
-  )
-  assert.equal(
-    addressOf(bytes('000000000000000000000000c0000207')),
-    '0000:0000:0000:0000:0000:0000:c000:0207',
-  )
-})
-
-test('a disconnected peer has no address', () => {
   assert.equal(addressOf(new ArrayBuffer(0)), '')
 })
 

@@ -15,53 +15,38 @@ test('a deploy that has not failed needs no advice', () => {
   assert.equal(advice(null), null)
 })
 
-test('an app on 127.0.0.1 gets no advice to change its port', () => {
-  const { hint } = advice('health_check_failed', { reason: 'listens_locally', port: 5000 })!
-  assert.match(hint, /^listen on 0\.0\.0\.0 instead of 127\.0\.0\.1/)
-})
+const disk = { reason: 'disk_owner', path: '/data/a', disk: '/data', owner: '0:0', user: '1000:1000' }
+const chown = ['berth disks chown web /data 1000:1000', 'berth deploy web']
+const h2c = ['berth update web --protocol h2c', 'berth deploy web']
+const commandsFor: [code: string, details: FailedDeploy['error_details'], commands: string[]][] = [
+  [
+    'health_check_failed',
+    { reason: 'wrong_port', port: 5000 },
+    ['berth update web --port 5000', 'berth deploy web'],
+  ],
+  ['health_check_failed', { reason: 'other_protocol' }, h2c],
+  ['not_reached', { reason: 'invalid_response' }, h2c],
+  ['not_reached', null, ['berth deploy web']],
+  ['instance_failed', disk, chown],
+  ['health_check_failed', disk, chown],
+  ['exited_early', disk, chown],
+  ['source_not_found', { default_branch: 'trunk' }, ['berth update web --branch trunk', 'berth deploy web']],
+]
 
-test('an app that listens on another port gets the command that sets it', () => {
-  const { commands } = advice('health_check_failed', { reason: 'wrong_port', port: 5000 })!
-  assert.deepEqual(commands, ['berth update web --port 5000', 'berth deploy web'])
-})
-
-test('a failing HEALTHCHECK of the image gets no advice to change a path', () => {
-  assert.doesNotMatch(advice('health_check_failed', { reason: 'image_healthcheck' })!.hint, /--health-path/)
-  assert.match(advice('health_check_failed')!.hint, /--health-path/)
-})
-
-test('an app of another protocol gets the command that changes it', () => {
-  const { commands } = advice('not_reached', { reason: 'invalid_response' })!
-  assert.deepEqual(commands, ['berth update web --protocol h2c', 'berth deploy web'])
-  assert.deepEqual(advice('health_check_failed', { reason: 'other_protocol' })!.commands, commands)
-  assert.deepEqual(advice('not_reached')!.commands, ['berth deploy web'])
-})
-
-test('a disk of another user gets the command that gives it to the user of the image', () => {
-  const details = { reason: 'disk_owner', path: '/data/a', disk: '/data', owner: '0:0', user: '1000:1000' }
-  for (const code of ['instance_failed', 'health_check_failed', 'exited_early']) {
-    const { commands } = advice(code, details)!
-    assert.deepEqual(commands, ['berth disks chown web /data 1000:1000', 'berth deploy web'], code)
+test('a failure gets the commands that correct its cause', () => {
+  for (const [code, details, commands] of commandsFor) {
+    assert.deepEqual(advice(code, details)!.commands, commands, `${code} ${JSON.stringify(details)}`)
   }
 })
 
-test('for a missing branch the default branch is suggested if the remote has one', () => {
-  const { commands } = advice('source_not_found', { default_branch: 'trunk' })!
-  assert.deepEqual(commands, ['berth update web --branch trunk', 'berth deploy web'])
-  assert.equal(
-    advice('source_not_found')!.hint,
-    'correct the branch, commit or folder that is missing, then: berth deploy web',
-  )
-})
-
-test('an unknown code, and a failed upload, suggest another upload', () => {
+test('a failure that no command corrects names what to change', () => {
+  const { hint } = advice('health_check_failed', { reason: 'listens_locally', port: 5000 })!
+  assert.match(hint, /^listen on 0\.0\.0\.0 instead of 127\.0\.0\.1/)
+  assert.doesNotMatch(advice('health_check_failed', { reason: 'image_healthcheck' })!.hint, /--health-path/)
+  assert.match(advice('health_check_failed')!.hint, /--health-path/)
+  const build = advice('build_failed', { step: 'RUN npm ci' }, 'archive')!
+  assert.equal(build.hint, 'fix the step RUN npm ci, then: berth up web')
   assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix what the error names, then: berth up web')
-})
-
-test('a build that failed names its step, if it is known', () => {
-  const { hint } = advice('build_failed', { step: 'RUN npm ci' }, 'archive')!
-  assert.equal(hint, 'fix the step RUN npm ci, then: berth up web')
-  assert.equal(advice('build_failed')!.hint, 'fix the step that failed, then: berth deploy web')
 })
 
 test('no failure of a deploy ends in advice that names nothing to fix', () => {
