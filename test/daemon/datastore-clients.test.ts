@@ -1,7 +1,6 @@
 // `berth db psql` and `berth db redis-cli` with real servers and clients.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type BerthOptions, runBerth } from '../support/cli/berth.ts'
 import { keys, openTerminal } from '../support/cli/pty.ts'
 import { spawnBerth } from '../support/cli/spawned.ts'
@@ -89,27 +88,6 @@ test('redis-cli works at a terminal, with arguments and through a pipe', async (
   await cleared('cache')
 })
 
-long('redis-cli runs as long as its user wants: subscribed, piped, at a terminal', async (t) => {
-  const subscribed = spawnBerth(t, ['db', 'redis-cli', 'cache', '--', 'subscribe', 'news'], { daemon })
-  const piped = spawnBerth(t, ['db', 'redis-cli', 'cache'], { daemon, input: 'ping\n', keepsInput: true })
-  const terminal = openTerminal(t, ['db', 'redis-cli', 'cache'], { daemon })
-  await terminal.shows('127.0.0.1:6379>')
-  terminal.type(`monitor${keys.enter}`)
-  await terminal.shows(/^OK/m)
-  await subscribed.shows(/subscribe\s+news/)
-  await piped.shows('PONG')
-
-  await sleep(20_000)
-
-  piped.child.stdin!.end('publish news late\n')
-  assert.deepEqual(await piped.ended(), { code: 0, stdout: 'PONG\n1\n', stderr: '' })
-  await subscribed.shows(/message\s+news\s+late/)
-  await terminal.shows('"publish" "news" "late"')
-  subscribed.child.kill('SIGTERM')
-  terminal.kill()
-  await cleared('cache')
-})
-
 test('no password appears in an argument list or in the log', async (t) => {
   const terminals = [
     openTerminal(t, ['db', 'psql', 'shop'], { daemon }),
@@ -135,64 +113,6 @@ long('nothing remains when the command is killed, at a terminal or through pipes
   terminal.kill()
 
   await cleared('shop')
-})
-
-long('nothing remains when the daemon is killed, and its clients are informed', async (t) => {
-  const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
-  await terminal.shows('shop=#')
-
-  await daemon.kill()
-  assert.equal(await terminal.ended(), 5)
-  await terminal.shows(/✘ the connection to http\S+ was lost: it closed/)
-  await cleared('shop')
-
-  await daemon.start()
-  assert.equal((await psql(t, ['--', '-c', 'select 1'])).code, 0)
-})
-
-long('a stop of the daemon does not wait for a client, and disconnects it', async (t) => {
-  const terminal = openTerminal(t, ['db', 'psql', 'shop'], { daemon })
-  await terminal.shows('shop=#')
-
-  assert.equal(await daemon.stop(), 0)
-  assert.equal(await terminal.ended(), 5)
-  await terminal.shows('the server is stopping')
-  await cleared('shop')
-  await daemon.start()
-})
-
-long('a client that exceeds the available memory is killed, and the server is not', async (t) => {
-  await create({ kind: 'postgres', name: 'small', memory_limit_mb: 128 })
-  const large = "select repeat('x', 1000000) from generate_series(1, 400)"
-  const { code, stderr } = await berth(t, ['psql', 'small', '--', '-c', large])
-  assert.equal(code, 137, stderr)
-  assert.match(stderr, /psql was killed in the datastore: small stopped, or reached its memory limit/)
-
-  const { stdout } = await berth(t, ['psql', 'small', '--', '-Atc', 'select 1'])
-  assert.equal(stdout, '1\n')
-  const lines = String(await containerOf('small').logs({ stdout: true, stderr: true }))
-  assert.doesNotMatch(lines, /terminated by signal 9|recovery/)
-})
-
-long('clients of a restarted or deleted datastore do not hang', async (t) => {
-  const { id } = await create({ kind: 'redis', name: 'brief' })
-  const talk = async () => {
-    const terminal = openTerminal(t, ['db', 'redis-cli', 'brief'], { daemon })
-    await terminal.shows('127.0.0.1:6379>')
-    return terminal
-  }
-  const first = await talk()
-  await site.api.post(`/datastores/${id}/restart`)
-  const codes = [await first.ended()]
-  await site.reached('brief', 'available')
-
-  const second = await talk()
-  await site.api.call('DELETE', `/datastores/${id}`)
-  codes.push(await second.ended())
-
-  assert.deepEqual(codes, [137, 137])
-  for (const { written } of [first, second])
-    assert.match(written, /redis-cli was killed in the datastore: brief stopped/)
 })
 
 test('a wrong kind, a wrong name and an unavailable datastore have clear errors', async (t) => {

@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Body } from '../support/daemon/api.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
-import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { long } from '../support/system/drill-size.ts'
@@ -200,51 +199,4 @@ long('a failed, a canceled and a killed copy reopen the former version with all 
   const { version } = await finished('cut')
   assert.equal(version, '17')
   assert.equal(await psql(url, 'select count(*) from things'), '300000')
-})
-
-long('wherever berthd is killed, no acknowledged write is lost and each volume has an owner', async (t) => {
-  const { external_url: url } = await create({ kind: 'postgres', name: 'killed', database: 'killed' })
-  await psql(url, 'create table things (id bigint primary key)')
-  for (const round of [1, 2, 3, 4]) {
-    const from = (await site.api.get('/datastores/killed')).version
-    const writer = startWriter(url, round * 1e6)
-    await until('the writer to write', async () => writer.acknowledged.length > 1)
-    const body = from === '15' ? { version: '17' } : { back: true }
-    // Writes after a return to the former version are lost by design.
-    if (from === '17') await writer.end()
-    const known = from === '17' ? [] : writer.acknowledged
-    await site.api.post(upgradePath('killed'), body)
-    const delayMs = Math.floor(Math.random() * (from === '15' ? 6000 : 2000))
-    await sleep(delayMs)
-    await site.daemon.kill()
-    await site.daemon.start()
-    const { version, upgrade, former } = await finished('killed')
-    if (from === '15') await writer.end()
-    t.diagnostic(`killed after ${delayMs} ms: ${from} to ${version}, ${upgrade.error ?? 'no error'}`)
-    const rows = await idsOf(url)
-    assert.deepEqual(
-      known.filter((id) => !rows.includes(id)),
-      [],
-    )
-    const volumes = await volumesOf('killed')
-    const removals = (await site.api.get('/trash')).filter(
-      ({ service_name }: Body) => service_name === 'killed',
-    )
-    assert.equal(volumes.length, 1 + removals.length, JSON.stringify([volumes, removals, former]))
-  }
-})
-
-long('the data of a former version goes with its datastore', async () => {
-  const { external_url: url } = await create({ kind: 'postgres', name: 'gone', database: 'gone' })
-  await psql(url, 'create table things (id int primary key)')
-  await site.api.post(upgradePath('gone'), { version: '17' })
-  await finished('gone')
-  const volumes = await volumesOf('gone')
-  assert.equal(volumes.length, 2, volumes.join())
-
-  await site.api.call('DELETE', '/datastores/gone?purge=true')
-  await until('its volumes to be gone', async () => {
-    const { volumes: left } = await findLeftovers(site.daemon.prefix)
-    return !left.some((volume) => volumes.includes(volume))
-  })
 })

@@ -1,7 +1,6 @@
 // The use of datastores: creating, connecting from the host and from services,
 // limiting, restarting, removing.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
@@ -10,7 +9,7 @@ import { finishedDeploy, until } from '../support/daemon/service.ts'
 import { long, sized } from '../support/system/drill-size.ts'
 
 const site = await openDatastoreSite(fileScope())
-const { api, containerOf, create, docker, psql, reached, redis } = site
+const { api, containerOf, create, docker, psql, redis } = site
 const { prefix } = site.daemon
 
 for (const version of sized(['18'], ['15', '18'])) {
@@ -93,31 +92,6 @@ test('a service reaches both by references in its env, which are resolved at its
   assert.match(restart.error, /refers to \$\{\{datastore\.orders\./)
 })
 
-long('limits apply to the running process immediately, and 0 restores the default', async () => {
-  const { id } = await create({ kind: 'postgres', name: 'limited', memory_limit_mb: 128, cpu_limit: 0.5 })
-  const before = (await containerOf('limited').inspect()).State
-  const seen = async () => {
-    const { State, HostConfig } = await containerOf('limited').inspect()
-    return {
-      isSame: State.Pid === before.Pid && State.StartedAt === before.StartedAt,
-      ...groupOf(State.Pid),
-      nano: HostConfig.NanoCpus,
-    }
-  }
-  assert.deepEqual(await seen(), { isSame: true, memory: 128 * 2 ** 20, cpus: 0.5, nano: 5e8 })
-
-  await api.patch(`/datastores/${id}`, { memory_limit_mb: 256, cpu_limit: 0.2549 })
-  assert.deepEqual(await seen(), { isSame: true, memory: 256 * 2 ** 20, cpus: 0.25, nano: 25e7 })
-
-  const wide = await api.patch('/datastores/limited', { cpu_limit: 512 })
-  assert.equal(wide.cpu_limit, 512)
-  assert.match(wide.notice, /^the host has \d+ CPUs?: the CPU limit of 512 is capped at \d+$/)
-
-  const back = await api.patch('/datastores/limited', { memory_limit_mb: 0, cpu_limit: 0 })
-  assert.deepEqual([back.memory_limit_mb, back.cpu_limit, back.notice], [null, null, null])
-  assert.deepEqual(await seen(), { isSame: true, memory: 512 * 2 ** 20, cpus: 1, nano: 1e9 })
-})
-
 long('Redis has three quarters of its limit for data: at its start, after a change and a crash', async () => {
   const { external_url: url } = await create({ kind: 'redis', name: 'small', memory_limit_mb: 64 })
   const maxmemory = async () => (await redis(url, 'config', 'get', 'maxmemory')).split('\n')[1]
@@ -126,16 +100,6 @@ long('Redis has three quarters of its limit for data: at its start, after a chan
   assert.equal(await maxmemory(), String(96 * 2 ** 20))
   await containerOf('small').kill()
   await until('the limit again', async () => (await maxmemory()) === String(96 * 2 ** 20))
-})
-
-long('two concurrent creations of one name create one, and none if a service has the name', async () => {
-  const body = { kind: 'redis', name: 'twin', version: '7' }
-  const responses = await Promise.all([1, 2, 3].map(() => api.call('POST', '/datastores', body)))
-  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 409, 409])
-  assert.equal(
-    (await api.call('POST', '/services', { name: 'twin', type: 'web_service' })).body.code,
-    'name_taken',
-  )
 })
 
 long('an existing volume is neither used nor removed', async (t) => {
@@ -163,38 +127,3 @@ test('a deleted datastore leaves no container, volume or name', async () => {
   )
   assert.equal((await create({ kind: 'redis', name: 'gone' })).status, 'available')
 })
-
-long('a restart stops in order and returns on the same port, with the same data', async () => {
-  const datastore = await create({ kind: 'postgres', name: 'again' })
-  await psql(datastore.external_url, 'create table kept as select 1 as one')
-  const before = (await containerOf('again').inspect()).State.StartedAt
-
-  assert.equal((await api.post('/datastores/again/restart')).status, 'restarting')
-
-  const { external_url } = await reached('again', 'available')
-  assert.equal(external_url, datastore.external_url)
-  assert.equal(await psql(external_url, 'select one from kept'), '1')
-  assert.notEqual((await containerOf('again').inspect()).State.StartedAt, before)
-  const lines = String(await containerOf('again').logs({ stdout: true, stderr: true }))
-  assert.match(lines, /database system is shut down/)
-})
-
-/** The kernel's limits of its processes, for cgroups v1 and v2. */
-function groupOf(pid: number): { memory: number; cpus: number } {
-  const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n')
-  const unified = lines.find((line) => line.startsWith('0::'))
-  const pathIn = (controller: string) =>
-    lines.find((line) => line.split(':')[1]?.split(',').includes(controller))?.split(':')[2]
-  const read = (path: string) => readFileSync(path, 'utf8').trim()
-  const memoryPath = pathIn('memory')
-  if (memoryPath) {
-    const cpu = `/sys/fs/cgroup/cpu${pathIn('cpu')}`
-    return {
-      memory: Number(read(`/sys/fs/cgroup/memory${memoryPath}/memory.limit_in_bytes`)),
-      cpus: Number(read(`${cpu}/cpu.cfs_quota_us`)) / Number(read(`${cpu}/cpu.cfs_period_us`)),
-    }
-  }
-  const path = `/sys/fs/cgroup${unified!.split('::')[1]}`
-  const [quota, period] = read(`${path}/cpu.max`).split(' ').map(Number)
-  return { memory: Number(read(`${path}/memory.max`)), cpus: quota! / period! }
-}

@@ -4,12 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import Docker from 'dockerode'
 import type { Body } from '../support/daemon/api.ts'
+import { openDocker } from '../support/daemon/jobs.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { imageVolumesOf } from '../support/daemon/volumes.ts'
-import { ensureEngine } from '../support/docker/engine.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
@@ -24,10 +22,11 @@ const kept = (service: string, count: number) =>
 const withVolume = async () => ({
   Dockerfile: await dockerfile('RUN mkdir /data && echo given > /data/given', 'VOLUME /data'),
 })
-/** As `docker rm --force`, which leaves the volumes. */
-async function removeContainer(id: string) {
-  const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
-  await docker.getContainer(id).remove({ force: true })
+/** The volumes that Docker created for the VOLUME paths of the images of a service. */
+async function imageVolumesOf(service: string): Promise<string[]> {
+  const filters = { label: ['berth.kind=image-volume', `berth.service=${service}`] }
+  const { Volumes } = await (await openDocker()).listVolumes({ filters })
+  return (Volumes ?? []).map(({ Name }) => Name).sort()
 }
 /** Each start of an instance writes a line of its own. */
 const writing = 'cd /data; hostname >> names; exec httpd -f -p $PORT'
@@ -141,27 +140,6 @@ long('data of a deleted service is restored as a disk without a service, and can
   assert.equal((await call('DELETE', `/disks/${entry!.name}?purge=true`)).status, 204)
   await until('the volume to be gone', async () => (await imageVolumesOf(name)).length === 0)
   assert.equal(await disk(), undefined)
-})
-
-long('the volume of a container removed by hand is listed as a kept disk', async (t) => {
-  const { name } = await createService(t, suite.api, await withVolume(), { start_command: writing })
-  const [volume] = await imageVolumesOf(name)
-  const { instances } = await suite.api.get(`/services/${name}/status`)
-  await removeContainer(instances[0].container_id)
-
-  const listed = await until('it in the list', async () =>
-    (await suite.api.get('/disks')).find((disk: Body) => disk.name === volume),
-  )
-  assert.deepEqual([listed.service_name, listed.kept], [name, true])
-})
-
-long('a version that never served keeps nothing', async (t) => {
-  const settings = { start_command: 'echo x > /data/x; sleep 2; exit 1', health_check_timeout_seconds: 10 }
-  const { name, first } = await createService(t, suite.api, await withVolume(), settings)
-
-  assert.equal(first.status, 'failed')
-  await until('its volumes to be gone', async () => (await imageVolumesOf(name)).length === 0)
-  assert.deepEqual(await trashOf(name), [])
 })
 
 long('the newest three of a path stay in the trash, and those of a deleted service', async (t) => {

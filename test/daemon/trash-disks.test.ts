@@ -10,7 +10,6 @@ import { dockerfile, fetchPage, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 import { baseImages } from '../support/docker/images.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const call = (method: string, path: string, body?: object) => suite.api.call(method, path, body)
@@ -103,16 +102,4 @@ test('a disk purged with its service is deleted', async (t) => {
   await gone(name)
   assert.ok(!(await volumes()).includes(disk))
   assert.equal(await entryOf(disk), undefined)
-})
-
-long('a retained disk can be purged immediately', async (t) => {
-  const { disk, name } = await serviceWithDisk(t)
-  await call('DELETE', `/services/${name}`)
-  await gone(name)
-  assert.deepEqual(await disks(), [disk])
-  assert.equal((await call('DELETE', `/disks/${disk}?purge=true`)).status, 204)
-  await suite.daemon.kill()
-  await suite.daemon.start()
-  await until('the volume to be gone', async () => !(await volumes()).includes(disk))
-  assert.deepEqual(await suite.api.get('/trash'), [])
 })

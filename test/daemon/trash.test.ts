@@ -2,20 +2,14 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { adjustableClock } from '../support/daemon/adjustable-clock.ts'
 import type { Body } from '../support/daemon/api.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
-import { createEngineGate } from '../support/docker/engine-gate.ts'
 import { long } from '../support/system/drill-size.ts'
 
-const scope = fileScope()
-const clock = adjustableClock(scope)
-const door = await createEngineGate(scope)
-await door.open()
-const site = await openDatastoreSite(scope, { env: clock.env, args: ['--docker', door.address] })
+const site = await openDatastoreSite(fileScope())
 const { create, daemon, psql, redis } = site
 const day = 24 * 60 * 60 * 1000
 
@@ -126,26 +120,6 @@ long('a Redis is restored under a new name next to another one that took its nam
   assert.equal(await redis(restored.external_url, 'dbsize'), '500')
 })
 
-long('a datastore that cannot be backed up goes to the trash too, and returns with its data', async () => {
-  const { id, external_url: url } = await create({ kind: 'redis', name: 'broken' })
-  await redis(url, 'set', 'word', 'kept')
-  // It cannot start any more: its append-only log is corrupt.
-  await site.inside(
-    site.containerOf('broken').id,
-    'cd /data/appendonlydir && mv *.manifest m && mkdir appendonly.aof.manifest',
-  )
-  await site.containerOf('broken').kill()
-  await site.reached('broken', 'failed')
-
-  await call('DELETE', '/datastores/broken')
-  assert.equal((await kept(id)).backup_id, null)
-  await call('POST', `/trash/${id}/restore`, {})
-  await until('its container', async () => (await call('GET', '/datastores/broken')).body.status === 'failed')
-  assert.deepEqual((await volumesOf('broken')).length, 1)
-  await call('DELETE', '/datastores/broken?purge=true')
-  await until('its end', async () => (await volumesOf('broken')).length === 0)
-})
-
 test('a purge removes the volume and the final backup immediately', async () => {
   const { id } = await create({ kind: 'redis', name: 'brief' })
   await call('DELETE', '/datastores/brief')
@@ -190,37 +164,4 @@ long('a crash at any instant of a move to, from or out of the trash loses nothin
   await crash()
   await until('its end', async () => (await volumesOf('tough')).length === 0)
   assert.equal(await entryOf(id), undefined)
-})
-
-long('a datastore deleted while the engine is down goes to the trash when it is back', async () => {
-  const { id, external_url: url } = await create({ kind: 'redis', name: 'patient' })
-  await redis(url, 'set', 'word', 'kept')
-  door.close()
-  assert.equal((await call('DELETE', '/datastores/patient')).status, 204)
-  const early = await call('POST', `/trash/${id}/restore`, {})
-  assert.deepEqual([early.status, early.body.code], [409, 'conflict'])
-  assert.equal((await entryOf(id))?.status, 'deleting')
-
-  await door.open()
-
-  await kept(id)
-  await call('POST', `/trash/${id}/restore`, {})
-  const { external_url } = await site.reached('patient', 'available')
-  assert.equal(await redis(external_url, 'get', 'word'), 'kept')
-})
-
-long('an entry expires by the clock, even if the clock is changed', async () => {
-  const { id } = await create({ kind: 'redis', name: 'old' })
-  await call('DELETE', '/datastores/old')
-  const { backup_id } = await kept(id)
-
-  clock.set(6.9 * day)
-  await daemon.kill()
-  await daemon.start()
-  assert.equal((await entryOf(id))?.status, 'kept')
-  clock.set(7.1 * day)
-
-  await until('its end', async () => (await volumesOf('old')).length === 0)
-  assert.equal(await entryOf(id), undefined)
-  await until('its backup', async () => (await call('GET', `/backups/${backup_id}`)).status === 404)
 })
