@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Body } from '../support/daemon/api.ts'
 import {
   clearedJob,
@@ -22,7 +21,6 @@ import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { daemonSuite } from '../support/daemon/suite.ts'
-import { watchContainers } from '../support/docker/container-events.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const docker = await openDocker()
@@ -49,40 +47,6 @@ test('a canceled run ends immediately, and keeps its last output and its exit co
   assert.deepEqual(await output(api, id), ['begun', 'good bye'])
   assert.equal((await jobLog(api, id)).at(-1)?.line, 'canceled by the server token')
   assert.deepEqual(await jobContainers(docker, daemon, id), [])
-})
-
-long('the container of a canceled run that ignores SIGTERM is killed after ten seconds', async (t) => {
-  const { api, daemon } = suite
-  const { name } = await aWorker()
-  const events = await watchContainers(t, docker, daemon.prefix)
-  const { id } = await requestJob(api, name, { command: deaf })
-  await untilLogged(api, id, 'begun')
-  const askedAt = Date.now()
-  assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
-
-  const gone = await events.until('destroy', id)
-  const kills = events.of(id).filter(({ action }) => action === 'kill')
-  assert.deepEqual(
-    kills.map(({ signal }) => signal),
-    ['15', '9'],
-  )
-  const [first, last] = kills.map(({ atMs }) => atMs) as [number, number]
-  assert.ok(last - first >= 9500, `it had ${last - first} ms`)
-  t.diagnostic(`gone ${Math.round(gone.atMs - askedAt)} ms after the cancel`)
-  assert.ok(gone.atMs - last < 10_000, `${gone.atMs - last} ms after its end`)
-  assert.equal((await clearedJob(api, id)).exit_code, 137)
-})
-
-long('a run that is canceled at any moment of its start leaves nothing', async () => {
-  const { api, daemon } = suite
-  const { name } = await aWorker()
-  for (let afterMs = 0; afterMs <= 400; afterMs += 80) {
-    const { id } = await requestJob(api, name, { command: 'sleep 1000' })
-    await delay(afterMs)
-    assert.equal((await api.post(`/jobs/${id}/cancel`)).status, 'canceled')
-    await clearedJob(api, id)
-    assert.deepEqual(await jobContainers(docker, daemon, id), [], `canceled after ${afterMs} ms`)
-  }
 })
 
 long('a suspended service has no active run when the response is sent', async (t) => {

@@ -1,16 +1,15 @@
-// Runs that outlive their daemon on a real engine: it is killed and stopped at each of their steps.
+// Runs that outlive their daemon on a real engine: it is killed and stopped while they run.
 // While it is down, the tests use Docker directly.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isHeld, openJobSite, steps } from '../support/daemon/job-steps.ts'
+import { launchDaemon } from '../support/daemon/daemon.ts'
 import {
   clearedJob,
-  createCron,
-  createWorker,
   findInstance,
   finishedJob,
   jobContainers,
   jobLog,
+  openDocker,
   output,
   requestJob,
   runIn,
@@ -19,15 +18,14 @@ import {
   sharedWorker,
   untilLogged,
 } from '../support/daemon/jobs.ts'
-import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
-import { dockerfile, until } from '../support/daemon/service.ts'
-import { watchContainers } from '../support/docker/container-events.ts'
+import { until } from '../support/daemon/service.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
-const site = await openJobSite(scope)
-const { daemon, docker, restart } = site
+const daemon = await launchDaemon()
+scope.after(() => daemon.remove())
+const docker = await openDocker()
 const aWorker = sharedWorker(scope, daemon, { disk_mount_path: '/data' })
 
 /** Counts as fast as the shell can, in steps, until it is stopped. */
@@ -42,9 +40,11 @@ test('a run survives a kill and a stop of the daemon, with every log line once',
   const { id } = await requestJob(daemon.api, name, { command: counting })
   await untilLogged(daemon.api, id, '5000')
   const before = await runningContainer(docker, daemon, id)
-  await restart('kill')
+  await daemon.kill()
+  await daemon.start()
   await untilLogged(daemon.api, id, '11000')
-  await restart('stop')
+  await daemon.stop()
+  await daemon.start()
   await untilLogged(daemon.api, id, '15000')
   const after = await runningContainer(docker, daemon, id)
   await runJob(daemon.api, name, 'touch /data/enough')
@@ -80,12 +80,12 @@ long('a run that ends during downtime has its outcome; one past its limit is sto
   )
   const ids = (await Promise.all(asking)).map(({ id }) => id)
   const started = await Promise.all(ids.map((id) => runningContainer(docker, daemon, id)))
-  await restart('kill', async () => {
-    const latest = Math.max(...started.map(({ State }) => Date.parse(State.StartedAt)))
-    await until('their limit to be over', async () => Date.now() > latest + limitS * 1000)
-    await runIn(docker, instance, 'touch', '/data/down')
-    await until('two of them to end', async () => (await running()).length === 1)
-  })
+  await daemon.kill()
+  const latest = Math.max(...started.map(({ State }) => Date.parse(State.StartedAt)))
+  await until('their limit to be over', async () => Date.now() > latest + limitS * 1000)
+  await runIn(docker, instance, 'touch', '/data/down')
+  await until('two of them to end', async () => (await running()).length === 1)
+  await daemon.start()
   const runs = await Promise.all(ids.map((id) => finishedJob(daemon.api, id)))
 
   assert.deepEqual(
@@ -109,118 +109,4 @@ long('a run that ends during downtime has its outcome; one past its limit is sto
 
 async function running() {
   return (await jobContainers(docker, daemon)).filter(({ State }) => State === 'running')
-}
-
-long('a run whose daemon is killed at any step starts once, ends once, and leaves nothing', async (t) => {
-  const { name } = await aWorker()
-  const events = await watchContainers(t, docker, daemon.prefix)
-  const ids: string[] = []
-  for (const [step, bring] of Object.entries(steps)) {
-    const id = await bring(site, name, events)
-    ids.push(id)
-    await restart()
-    const run = await clearedJob(daemon.api, id)
-    const isCanceled = step.includes('canceled')
-    const expected = isCanceled
-      ? ['canceled', 7, 'canceled by the server token']
-      : ['failed', 5, 'exited with code 5']
-    assert.deepEqual([run.status, run.exit_code, run.error], expected, step)
-    assert.deepEqual(await output(daemon.api, id), ['begun'], step)
-    assert.equal((await jobLog(daemon.api, id)).length, 3, step)
-    assert.deepEqual(await jobContainers(docker, daemon), [], step)
-    await events.until('destroy', id)
-    const actions = events.of(id).map(({ action }) => action)
-    for (const action of ['create', 'start', 'die', 'destroy']) {
-      assert.equal(actions.filter((each) => each === action).length, 1, `${step}: ${actions}`)
-    }
-  }
-  const started = await runIn(docker, await findInstance(daemon.api, name), 'cat', '/data/begun')
-  assert.deepEqual(started.trim().split(/\s+/), ids)
-})
-
-long('a run that waits for another still waits after a kill of the daemon, and runs once', async (t) => {
-  const command = 'echo begun; sleep 4; echo over'
-  const cron = await createCron(t, daemon.api, { start_command: command, overlap: 'queue' })
-  const events = await watchContainers(t, docker, daemon.prefix)
-  const first = await requestJob(daemon.api, cron.name, {})
-  await untilLogged(daemon.api, first.id, 'begun')
-  const second = await requestJob(daemon.api, cron.name, {})
-  await untilLogged(daemon.api, second.id, (line) => line.startsWith(`waiting for ${first.id}`))
-  await restart()
-
-  for (const { id } of [first, second]) {
-    const run = await clearedJob(daemon.api, id)
-    assert.equal(run.status, 'succeeded')
-    assert.deepEqual(await output(daemon.api, id), ['begun', 'over'])
-  }
-  // The reason may also be that the engine does not respond, which takes over 1 s on a busy machine.
-  const waiting = `waiting for ${first.id}`
-  const waited = (await jobLog(daemon.api, second.id)).filter(({ line }) => line.startsWith(waiting))
-  assert.equal(waited.length, 1)
-  const own = events.all.filter(({ id }) => id === first.id || id === second.id)
-  const story = own.filter(({ action }) => action === 'start' || action === 'die')
-  assert.deepEqual(
-    story.map(({ action, id }) => [action, id]),
-    [first.id, second.id].flatMap((id) => [
-      ['start', id],
-      ['die', id],
-    ]),
-  )
-})
-
-long('a container without a known run is removed at the next start of the daemon', async () => {
-  const { name } = await aWorker()
-  const { id } = await requestJob(daemon.api, name, {
-    command: 'until [ -e /data/stray ]; do sleep 0.1; done',
-  })
-  const { Config } = await runningContainer(docker, daemon, id)
-  const Labels = { ...Config.Labels, 'berth.id': 'job-01hzy7k9m0000000000000test' }
-  const stray = await docker.createContainer({ Image: Config.Image, Cmd: ['sleep', '1000'], Labels })
-  await stray.start()
-  await restart()
-  await until('the stray one to be gone', async () => {
-    const found = await jobContainers(docker, daemon)
-    return found.length === 1 && found[0]!.Labels['berth.id'] === id
-  })
-  await runJob(daemon.api, name, 'touch /data/stray')
-  assert.equal((await clearedJob(daemon.api, id)).status, 'succeeded')
-})
-
-long('a run canceled while Docker creates its container leaves nothing', async () => {
-  const { name } = await aWorker()
-  const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
-  site.late.delay({ pattern: ofRun, ms: 1500 })
-  const { id } = await requestJob(daemon.api, name, { command: 'echo never' })
-  await until('its request', async () => site.late.waiting.size > 0)
-  assert.equal((await daemon.api.post(`/jobs/${id}/cancel`)).status, 'canceled')
-  site.late.delay(null)
-  await clearedJob(daemon.api, id)
-  await until('the container to be made', async () => site.late.waiting.size === 0)
-
-  assert.deepEqual(await jobContainers(docker, daemon, id), [])
-  assert.deepEqual(await output(daemon.api, id), [])
-})
-
-long('the image of a pending run stays until the run has ended', async (t) => {
-  const { api } = daemon
-  const service = await createWorker(t, api)
-  const ofRun = /^POST \S+\/containers\/create\?name=\S+-job/
-  site.door.hold(ofRun)
-  const { id, image } = await requestJob(api, service.name, { command: 'echo as it was' })
-  await isHeld(site.door, ofRun)
-  const second = await service.deploy({ Dockerfile: await dockerfile('RUN echo second') })
-  await service.deploy({ Dockerfile: await dockerfile('RUN echo third') })
-  await until('the second image to go', async () => !(await images()).includes(second.image))
-  assert.ok((await images()).includes(image))
-  site.door.release()
-
-  const run = await clearedJob(api, id)
-  assert.deepEqual([run.status, run.image, run.deploy_id], ['succeeded', image, service.first.id])
-  assert.deepEqual(await output(api, id), ['as it was'])
-  await service.deploy({ Dockerfile: await dockerfile('RUN echo fourth') })
-  await until('the first image to go', async () => !(await images()).includes(image))
-})
-
-async function images(): Promise<string[]> {
-  return (await findLeftovers(daemon.prefix)).images
 }

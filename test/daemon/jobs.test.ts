@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import type { ContainerInspectInfo } from 'dockerode'
-import type { Body } from '../support/daemon/api.ts'
 import {
   clearedJob,
   createWorker,
@@ -19,9 +18,7 @@ import {
   runJob,
   runningContainer,
   sharedWorker,
-  untilLogged,
 } from '../support/daemon/jobs.ts'
-import { noShellApp } from '../support/daemon/no-shell.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
@@ -72,19 +69,6 @@ test('a run has the output of its command in its log, and its outcome as the las
   assert.deepEqual(await jobContainers(docker, daemon, requested.id), [])
 })
 
-long('a line is in the log as soon as it is printed, while the command continues', async () => {
-  const worker = await aWorker()
-  const { api } = suite
-  const command = 'echo early; until [ -e /data/go ]; do sleep 0.1; done; printf late; rm /data/go'
-  const { id } = await requestJob(api, worker.name, { command })
-  await untilLogged(api, id, 'early')
-  assert.equal((await api.get(`/jobs/${id}`)).status, 'running')
-  await runJob(api, worker.name, 'touch /data/go')
-
-  assert.equal((await finishedJob(api, id)).status, 'succeeded')
-  assert.deepEqual(await output(api, id), ['early', 'late'])
-})
-
 const failures: [what: string, command: string, code: number, error: string | RegExp][] = [
   ['that exits with 3', 'echo no table; exit 3', 3, 'exited with code 3'],
   [
@@ -113,22 +97,6 @@ for (const [what, command, code, error] of failures) {
     assert.equal((await jobLog(suite.api, run.id)).at(-1)?.line, `failed: ${run.error}`)
   })
 }
-
-long('an image without a shell is named as the reason', async (t) => {
-  const { api, daemon } = suite
-  const files = await noShellApp()
-  const { name, first } = await createService(t, api, files, { type: 'background_worker' })
-  assert.equal(first.status, 'live')
-
-  const run = await runJob(api, name, 'echo hello')
-
-  assert.deepEqual(
-    [run.status, run.error],
-    ['failed', "could not run 'echo hello': the image has no shell (exit code 127)"],
-  )
-  await clearedJob(api, run.id)
-  assert.deepEqual(await jobContainers(docker, daemon, run.id), [])
-})
 
 long('a run past its time limit gets SIGTERM, and its output from then on is in its log', async () => {
   const worker = await aWorker()
@@ -210,19 +178,4 @@ long('a command reaches the shell of the container byte for byte', async () => {
   assert.deepEqual(seen, ['sh', '-c', command])
   assert.deepEqual([Config.Entrypoint, Config.Cmd], [['sh', '-c'], [command]])
   assert.equal(existsSync(mark), false)
-})
-
-long('a running command is not an instance of its service', async () => {
-  const worker = await aWorker()
-  const { api } = suite
-  const { id } = await requestJob(api, worker.name, { command: 'until [ -e /data/go ]; do sleep 0.1; done' })
-  await runningContainer(docker, suite.daemon, id)
-  const { instances } = await api.get(`/services/${worker.name}/status`)
-  await runJob(api, worker.name, 'touch /data/go')
-
-  assert.deepEqual(
-    instances.map(({ deploy_id }: Body) => deploy_id),
-    [worker.first.id],
-  )
-  await finishedJob(api, id)
 })
