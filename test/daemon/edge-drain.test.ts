@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileScope } from '../support/daemon/scope.ts'
-import { until } from '../support/daemon/service.ts'
-import { createService, type TestService } from '../support/daemon/suite.ts'
+import { createService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
-import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
 import { type Followed, followEvents, followSocket, requestSlowly } from '../support/edge/edge-streams.ts'
 import { long } from '../support/system/drill-size.ts'
@@ -64,36 +62,4 @@ describe('a version that is replaced', { concurrency: true }, () => {
       assert.ok(leftS < 10, `it took ${leftS} s after its goodbye`)
     })
   }
-
-  long('is not delayed by idle connections of the edge', async (t) => {
-    const service = await createSlow(20)
-    const load = startLoad(t, { ...placeOf(service), inFlight: 5, pauseMs: 20 })
-    await load.round()
-    const two = await service.deploy(await edgeApp('two'))
-
-    const took = await drainSeconds(service.first.id, two)
-
-    await load.round()
-    await load.stop()
-    assert.deepEqual(load.failures, [])
-    assert.ok(took < 18, `it took ${took} s`)
-  })
-
-  long('a surplus instance finishes its response before it ends', async (t) => {
-    const service = await createSlow(20, 'abrupt=1')
-    await api.post(`/services/${service.name}/scale`, { instances: 2 })
-    await untilBothServe(service)
-    const responses = await Promise.all([1, 2, 3, 4].map(() => requestSlowly(t, placeOf(service), 4_000)))
-    await api.post(`/services/${service.name}/scale`, { instances: 1 })
-    assert.deepEqual(await Promise.all(responses.map(({ answer }) => answer)), Array(4).fill('one done'))
-    await until('one alone', async () => (await containersOf(service)).length === 1)
-  })
 })
-
-async function untilBothServe(service: TestService): Promise<void> {
-  const seen = new Set<unknown>()
-  await until('answers of both instances', async () => {
-    seen.add((await page(service)).headers['x-instance'])
-    return seen.size === 2
-  })
-}

@@ -1,15 +1,11 @@
 // The edge as a host process: it serves like the container, outlives the daemon, and yields to the container.
 // The tests depend on each other and follow one daemon across restarts.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { startDaemon } from '../support/daemon/daemon.ts'
+import { test } from 'node:test'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
-import { edgeArgs, endHostEdge, portOf } from '../support/edge/edge.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { findEdge } from '../support/edge/edge-chaos.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
@@ -88,29 +84,3 @@ long('a disabled edge is stopped', async () => {
   assert.deepEqual([url, hosts, state], [null, [], 'live'])
   await assert.rejects(page(service), /ECONNREFUSED/)
 })
-
-for (const kind of ['host', 'container'] as const) {
-  long(`a port in use is reported, and served as soon as it is free (${kind})`, async (t: TestContext) => {
-    const args = await edgeArgs(kind)
-    const port = portOf(args, '--http-port')
-    const taker = createServer()
-    taker.listen(port)
-    t.after(() => taker.close())
-    await once(taker, 'listening')
-    const other = await startDaemon(t, { args })
-    t.after(() => endHostEdge(other.dataDir))
-
-    const waiting = await until('a reason', async () => {
-      const edge = await other.api.get('/edge')
-      return edge.error !== null && edge
-    })
-
-    assert.match(waiting.error, new RegExp(`port ${port} is in use`))
-    assert.equal((await other.api.call('GET', '/services')).status, 200)
-    await new Promise((resolve) => taker.close(resolve))
-    await until('it to serve', async () => {
-      const edge = await other.api.get('/edge')
-      return edge.status === 'serving' && edge.error === null
-    })
-  })
-}

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Body } from '../support/daemon/api.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
@@ -18,7 +17,6 @@ import { followEvents, followSocket } from '../support/edge/edge-streams.ts'
 import { long, sized } from '../support/system/drill-size.ts'
 
 const times = Number(process.env.BERTH_TEST_UPGRADES ?? sized(1, 3))
-const kills = Number(process.env.BERTH_TEST_UPGRADE_KILLS ?? 4)
 const scope = fileScope()
 
 /** The same HAProxy as an image with another id. */
@@ -86,31 +84,6 @@ for (const kind of ['container', 'host'] as const) {
     if (kind === 'container') await untilOneEdge(site)
   })
 }
-
-long('a daemon killed during an upgrade leaves one edge, and no request fails', async (t) => {
-  const site = await openEdgeSite(scope)
-  const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
-  await site.untilAnswers(service, 'one')
-  const load = startLoad(t, { ...site.placeOf(service), inFlight: 10 })
-  for (let count = 0; count < kills; count++) {
-    await load.round()
-    await site.daemon.api.post('/edge/upgrade', { force: true })
-    await sleep((count * 1500) / kills)
-    await site.daemon.kill()
-    await load.round()
-    await site.daemon.start()
-    await untilOneEdge(site)
-  }
-  service.repository.commit('two', await edgeApp('two'))
-  const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
-  assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
-  await site.untilDeactivated(service.first.id)
-  const since = Date.now()
-  await load.round()
-  await load.stop()
-  t.diagnostic(`${kills} kills, ${load.answers.length} requests, ${load.failures.length} failed`)
-  assert.deepEqual([load.failures, load.versionsSince(since)], [[], ['two']])
-})
 
 long('a start with another image upgrades to it; an image that does not start changes nothing', async (t) => {
   const site = await openEdgeSite(scope)

@@ -2,8 +2,6 @@
 // during every operation.
 // A neighbour has a stream open during the whole file, which no operation on other services may break.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Body } from '../support/daemon/api.ts'
@@ -31,13 +29,6 @@ const neighbour = await followEvents(scope, placeOf(first))
 async function counts(service: TestService): Promise<{ instances: number; ready: number }> {
   const { length } = await containersOf(service)
   return { instances: length, ready: (await api.get('/edge')).routes.ready }
-}
-
-/** The edge's upstreams in the file for its next start. */
-function poolOf(service: TestService): string | null {
-  const lines = readFileSync(join(site.daemon.dataDir, 'edge', 'maps', 'hosts.map'), 'utf8').split('\n')
-  const entries = new Map(lines.map((line) => line.split(' ') as [string, string]))
-  return entries.get(placeOf(service).host) ?? null
 }
 
 const untilCounts = (wanted: { instances: number; ready: number }) =>
@@ -134,20 +125,6 @@ test('a private service has no public address', async (t) => {
   const { url, hosts, state } = await api.get(`/services/${service.name}`)
   assert.deepEqual([url, hosts, state], [null, [], 'live'])
   assert.equal((await page(service)).status, 404)
-})
-
-long('the address of a deleted service serves nothing, and the next service reuses its slot', async (t) => {
-  const service = await createService(t, api, await edgeApp('brief'))
-  assert.equal((await page(service)).body, 'brief')
-  const pool = poolOf(service)
-  assert.equal((await api.call('DELETE', `/services/${service.name}`)).status, 204)
-  await until('its end', async () => (await api.call('GET', `/services/${service.id}`)).status === 404)
-  await until('its address to go', async () => (await page(service)).status === 404)
-
-  const next = await createService(t, api, await edgeApp('next'))
-
-  assert.equal((await page(next)).body, 'next')
-  assert.deepEqual([poolOf(next), poolOf(service)], [pool, null])
 })
 
 test('the edge reports that it serves, and how it was started', async () => {

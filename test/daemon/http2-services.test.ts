@@ -6,7 +6,6 @@ import { createService } from '../support/daemon/suite.ts'
 import { baseImages } from '../support/docker/images.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
 import { openEdgeSite } from '../support/edge/edge-site.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope)
@@ -49,30 +48,4 @@ test('a service of HTTP/2 is checked, served and replaced over HTTP/2', async (t
 
   assert.deepEqual(load.failures, [])
   assert.equal((await site.page(service)).body, 'two')
-})
-
-long('a deploy of another protocol names the setting, and the next one follows it', async (t) => {
-  const { node } = await baseImages()
-  const former = {
-    Dockerfile: `FROM ${node}\nCOPY server.cjs /app/\nCMD ["node", "/app/server.cjs"]\n`,
-    'server.cjs': `require('node:http').createServer((_, r) => r.end('http')).listen(process.env.PORT)`,
-  }
-  const service = await createService(scope, api, former)
-
-  const failed = await service.deploy(await http2App('other'))
-  assert.deepEqual([failed.error_code, failed.error_details], ['not_reached', { reason: 'invalid_response' }])
-  assert.match(failed.hint, new RegExp(`berth update ${service.name} --protocol h2c`))
-  assert.equal((await site.page(service)).body, 'http')
-
-  await api.patch(`/services/${service.name}`, { protocol: 'h2c' })
-  assert.equal((await site.page(service)).body, 'http')
-  const load = startLoad(t, { ...site.placeOf(service), inFlight: 5, pauseMs: 20 })
-  await load.round()
-  await service.deploy(await http2App('other'))
-  await load.round()
-  await site.untilDeactivated(service.first.id)
-  await load.round()
-  await load.stop()
-  assert.deepEqual(load.failures, [])
-  assert.equal((await site.page(service)).body, 'other')
 })

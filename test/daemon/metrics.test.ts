@@ -7,8 +7,7 @@ import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
-import { openDocker, openEdgeSite } from '../support/edge/edge-site.ts'
-import { long } from '../support/system/drill-size.ts'
+import { openEdgeSite } from '../support/edge/edge-site.ts'
 
 const scope = fileScope()
 const site = await openEdgeSite(scope, 'host')
@@ -51,20 +50,4 @@ test('the metrics of a live service have its instances, memory, CPU and edge tra
   await until('bytes of responses', async () => {
     return ((await scrape()).get(ofService('berth_http_response_bytes_total')) ?? 0) > 0
   })
-})
-
-long('a killed instance counts as a restart, a deploy that replaces it does not', async () => {
-  const [found] = await site.containersOf(service)
-  const docker = await openDocker()
-  await docker.getContainer(found!.id).kill()
-  const restarts = async () => (await scrape()).get(ofService('berth_service_restarts_total'))
-  await until('the restart', async () => (await restarts()) === 1)
-
-  const { id } = await site.daemon.api.post(`/services/${service.name}/restart`)
-  await until('the new version', async () => {
-    const { live_deploy_id } = await site.daemon.api.get(`/services/${service.name}`)
-    return live_deploy_id === id
-  })
-  await until('the end of the previous one', async () => (await site.containersOf(service)).length === 1)
-  assert.equal(await restarts(), 1)
 })

@@ -42,41 +42,23 @@ function read(path: string): string {
   }
 }
 
-export type Mishap = (site: EdgeSite) => Promise<void>
-
-const signal = (pid: number | undefined, name: NodeJS.Signals) => {
-  try {
-    if (pid) process.kill(pid, name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
-}
+type Mishap = (site: EdgeSite) => Promise<unknown>
 
 const container = async ({ daemon }: EdgeSite) => (await openDocker()).getContainer(`${daemon.prefix}-edge`)
-/** Another fault may have ended it already. */
-const tolerant = async (act: Promise<unknown>) => {
-  await act.catch((error: { statusCode?: number }) => {
-    if (error.statusCode !== 404 && error.statusCode !== 409) throw error
-  })
-}
 
 /** The faults by name. */
 export const mishaps = {
   'the worker of HAProxy is killed': async ({ daemon }) =>
-    signal(findEdge(daemon.dataDir)?.workers[0], 'SIGKILL'),
-  'HAProxy is killed': async ({ daemon }) => signal(findEdge(daemon.dataDir)?.master, 'SIGKILL'),
+    process.kill(findEdge(daemon.dataDir)!.workers[0]!, 'SIGKILL'),
+  'HAProxy is killed': async ({ daemon }) => process.kill(findEdge(daemon.dataDir)!.master, 'SIGKILL'),
   'HAProxy hangs for five seconds': async ({ daemon }) => {
-    const { master, workers } = findEdge(daemon.dataDir) ?? { master: 0, workers: [] }
-    for (const pid of [master, ...workers]) signal(pid, 'SIGSTOP')
+    const { master, workers } = findEdge(daemon.dataDir)!
+    for (const pid of [master, ...workers]) process.kill(pid, 'SIGSTOP')
     await sleep(freezeMs)
-    for (const pid of [master, ...workers]) signal(pid, 'SIGCONT')
+    for (const pid of [master, ...workers]) process.kill(pid, 'SIGCONT')
   },
-  'the edge container is killed': async (site) => tolerant((await container(site)).kill()),
-  'the edge container is removed': async (site) => tolerant((await container(site)).remove({ force: true })),
-  'the daemon is killed and started': async ({ daemon }) => {
-    await daemon.kill()
-    await daemon.start()
-  },
+  'the edge container is killed': async (site) => (await container(site)).kill(),
+  'the edge container is removed': async (site) => (await container(site)).remove({ force: true }),
 } satisfies Record<string, Mishap>
 
 export type MishapName = keyof typeof mishaps
