@@ -1,9 +1,8 @@
 // Deploys built by the classic builder with a memory limit; the other tests use BuildKit.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dockerfile, fetchPage, pageApp } from '../support/daemon/service.ts'
+import { fetchPage, pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: ['--builder=classic', '--build-memory-limit=32'] })
 
@@ -24,19 +23,4 @@ test('a deploy built by the classic builder goes live, with its stage and argume
   assert.equal(await fetchPage(suite.api, name), 'one')
   assert.equal(await fetchPage(suite.api, name, '/channel'), 'stable\n')
   assert.equal(await fetchPage(suite.api, name, '/mode'), 'fast\n')
-})
-
-long('a build that exceeds --build-memory-limit fails the deploy with that reason', async (t) => {
-  const files = { Dockerfile: await dockerfile('RUN tail /dev/zero') }
-
-  const { first } = await createService(t, suite.api, files)
-
-  assert.deepEqual(
-    [first.status, first.phase, first.error],
-    [
-      'failed',
-      'building',
-      'RUN tail /dev/zero was killed at the memory limit of builds, 32 MiB (--build-memory-limit)',
-    ],
-  )
 })
