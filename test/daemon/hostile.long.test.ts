@@ -1,97 +1,39 @@
-// Every hostile text in every field of the API. Accepted texts are passed to git, the builder and Docker,
-// and none is executed.
+// Hostile texts that the API accepts are passed to git, the builder and Docker, and none is executed.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../support/daemon/api.ts'
 import { recordExecutions } from '../support/daemon/exec-recorder.ts'
-import { hostileTexts } from '../support/daemon/hostile.ts'
-import { type PlacedCanary, placeCanary } from '../support/daemon/hostile-canary.ts'
-import { findChange } from '../support/daemon/round-trip.ts'
+import { type HostileCanary, hostileTexts } from '../support/daemon/hostile.ts'
 import { dockerfile, fetchPage, finishedDeploy } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { createRepository } from '../support/git/repository.ts'
-import { checkAnswer, needsSession } from '../support/http/openapi.ts'
-import { type Operation, operations } from '../support/http/operations.ts'
-import { signUp } from '../support/http/session.ts'
-import {
-  describeField,
-  requestWith,
-  type StringField,
-  stringFieldsOf,
-} from '../support/http/string-fields.ts'
-import { exchange, toBytes, type WireAnswer } from '../support/http/wire.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 import { whyNoTracing } from '../support/system/strace.ts'
 
 const suite = daemonSuite()
-const parallelRequests = 8
 const parallelDeploys = 4
-
-/** uWS waits for the rest of a header with a control character, and disconnects after 12 s. */
-const unsendable = /(?![\t\u0080-\u009f])\p{Cc}/u
 
 let count = 0
 
-/** Targets of the operations; a deleted service is replaced by a new one. */
-async function createTargets(): Promise<Record<string, string>> {
-  const { api } = suite
-  const source = { repo_url: '/nowhere/at/all', deploy: false }
-  const deployed = await api.post('/services', { name: `target-${++count}`, ...source })
-  const deploy = await api.post(`/services/${deployed.id}/deploys`)
-  const bare = await api.post('/services', { name: `target-${++count}` })
-  return { services: bare.id, deploys: deploy.id, registries: 'registry.invalid:5000' }
+/** Text that was executed would create a file in its folder or connect to its port. */
+interface PlacedCanary extends HostileCanary {
+  /** Names of created files, and connections. Empty when no text was executed. */
+  evidence(): string[]
 }
 
-type Pairs = [name: string, value: string][]
-
-/** The credentials of each kind of request: a token, or a browser's session where tokens are not accepted. */
-async function createCredentials(): Promise<(operation: Operation) => Pairs> {
-  const { api, daemon } = suite
-  const port = new URL(api.url).port
-  const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
-  const host: Pairs = [['Host', `localhost:${port}`]]
-  const session: Pairs = [...host, ...Object.entries(await signUp(api.url, daemon.dataDir))]
-  const bearer: Pairs = [...host, ['Authorization', `Bearer ${token}`]]
-  return ({ method, path }) => (needsSession(method, path) ? session : bearer)
-}
-
-/** Sends the texts in a field; returns the accepted ones and the faults of responses. */
-async function tryField(field: StringField, texts: readonly string[], headers: Pairs) {
-  const port = Number(new URL(suite.api.url).port)
-  const accepted: string[] = []
-  const wrongs: string[] = []
-  let existing = await createTargets()
-  const tryText = async (text: string) => {
-    const fields = { name: `app-${++count}`, deploy: false }
-    const request = requestWith(field, text, { existing, fields, headers })
-    const response = await exchange(port, toBytes(request))
-    const isAccepted = response !== null && response.status < 300
-    const wrong = findWrong(field, text, response)
-    if (wrong) wrongs.push(`${describeField(field)}: ${wrong}`)
-    if (isAccepted) accepted.push(text)
-    if (isAccepted && request.method === 'DELETE') existing = await createTargets()
-  }
-  const sendable = field.place === 'header' ? texts.filter((text) => !unsendable.test(text)) : texts
-  await inParallel(sendable, parallelRequests, tryText)
-  return { accepted, wrongs }
-}
-
-function findWrong(field: StringField, text: string, response: WireAnswer | null): string | null {
-  if (response === null) return `no answer to ${JSON.stringify(text)}`
-  const { status, headers } = response
-  const output = `${JSON.stringify(text)} was answered ${status} ${response.text.slice(0, 300)}`
-  // A repository that cannot be read is not a fault of the server.
-  const isRemote = status === 502 && response.text.includes('"git_remote_unreachable"')
-  if (status >= 500 && !isRemote) return output
-  // An empty path segment is another path.
-  if (field.place === 'path' && text === '') return status === 404 ? null : output
-  const isJson = headers.get('content-type')?.includes('json') ?? false
-  const body: Body = isJson ? JSON.parse(response.text) : response.text
-  const { method, path } = field.operation
-  checkAnswer(method, path.replace(/\{\w+\}/g, 'x'), status, body)
-  if (status >= 400) return body.code ? null : output
-  return field.place === 'body' && isJson ? findChange(field, text, body) : null
+async function placeCanary(t: TestContext): Promise<PlacedCanary> {
+  const directory = temporaryDirectory(t)
+  const connections: string[] = []
+  const server = createServer((socket) => {
+    connections.push('a connection')
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { directory, port, evidence: () => [...readdirSync(directory), ...connections] }
 }
 
 async function inParallel<T>(
@@ -105,43 +47,6 @@ async function inParallel<T>(
   }
   await Promise.all(Array.from({ length: width }, worker))
 }
-
-/** The routes of a common parameter, such as `id`, share the texts: each gets a third. */
-function shareOf(field: StringField, fields: readonly StringField[], texts: readonly string[]) {
-  if (field.place === 'body') return texts
-  const same = fields.filter(({ place, way }) => place === field.place && way[0] === field.way[0])
-  const parts = Math.min(3, same.length)
-  return texts.filter((_, index) => index % parts === same.indexOf(field) % parts)
-}
-
-test('hostile text is rejected or stored byte for byte, in every field of every route', async (t) => {
-  const bait = await placeCanary(t)
-  const { api, daemon } = suite
-  const { pid } = daemon
-  const texts = hostileTexts(bait)
-  const accepted = new Map<string, number>()
-  const wrongs: string[] = []
-
-  const credentials = await createCredentials()
-  const fields = operations.flatMap(stringFieldsOf)
-  for (const field of fields) {
-    const outcome = await tryField(field, shareOf(field, fields, texts), credentials(field.operation))
-    accepted.set(describeField(field), outcome.accepted.length)
-    wrongs.push(...outcome.wrongs)
-  }
-
-  assert.deepEqual(wrongs, [])
-  assert.deepEqual(bait.evidence(), [])
-  assert.deepEqual([daemon.pid, (await api.call('GET', '/services')).status], [pid, 200])
-  assert.deepEqual(
-    daemon.log.filter((line) => !line.includes('"level":"info"')),
-    [],
-  )
-  // Ensures that a server that refuses everything does not pass.
-  assert.ok(accepted.get('POST /api/v1/services body start_command')! > texts.length - 10)
-  assert.ok(accepted.get('POST /api/v1/auth/tokens body name')! > texts.length / 2)
-  t.diagnostic(`${accepted.size} fields, ${texts.length} texts`)
-})
 
 /** Deploys a service for each accepted text of this field, and waits for the end. */
 async function deployEach(bait: PlacedCanary, field: 'repo_url' | 'branch', source: object): Promise<Body[]> {

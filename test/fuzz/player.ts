@@ -1,6 +1,5 @@
 // Turns a generated step into bytes, sends them, and records the objects they created.
-import { percentEncoded } from '../support/http/string-fields.ts'
-import { exchange, toBytes, type WireAnswer } from '../support/http/wire.ts'
+import { exchange, percentEncoded, toBytes, type WireAnswer } from '../support/http/wire.ts'
 import type { Content } from './contents.ts'
 import type { CallStep, Step } from './steps.ts'
 import { spellOut } from './tokens.ts'

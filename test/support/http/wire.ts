@@ -103,3 +103,12 @@ function splitHeader(line: string): [string, string] {
   const colon = line.indexOf(':')
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
 }
+
+/** Encodes every byte except letters and digits, so that the path parameter is exactly this text. */
+export function percentEncoded(text: string): string {
+  const bytes = [...Buffer.from(text)]
+  const encode = (byte: number) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`
+  return bytes
+    .map((byte) => (/[A-Za-z0-9]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : encode(byte)))
+    .join('')
+}
