@@ -1,8 +1,7 @@
 // A disk that fills up during a write: the writer is canceled with a reason, its data is removed, and
 // services continue. The data directory and a private Docker engine are on small file systems in a namespace.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statfsSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { readdirSync, statfsSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
@@ -115,22 +114,6 @@ function tryDocker(site: Site): void {
     })
     assert.ok(usage.docker.images_bytes > 0 && usage.data.store_bytes > 0, JSON.stringify(usage))
   })
-
-  long('a pull is canceled when there is too little space', async () => {
-    const silent = createServer()
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    scope.after(() => silent.close())
-    const { port } = silent.address() as { port: number }
-    const { latest_deploy } = await createIn(site, 'pulls', { image: `127.0.0.1:${port}/app:v1` })
-    await untilPhase(site, latest_deploy.id, 'pulling')
-    const empty = fillDisk(engineDisk, neededMb - 16)
-
-    const deploy = await finishedDeploy(api, latest_deploy.id)
-    empty()
-
-    assert.deepEqual([deploy.status, deploy.phase], ['failed', 'pulling'])
-    assert.match(deploy.error, canceled(engineDisk, 'a pull'))
-  })
 }
 
 function tryData(site: Site): void {
@@ -150,33 +133,6 @@ function tryData(site: Site): void {
     assert.match(deploy.error, canceled(dataDisk, 'a fetch'))
     await until('its cleanup', async () => !readdirSync(join(daemon.dataDir, 'work')).includes(deploy.id))
   })
-
-  long('an upload is canceled when there is too little space, and leaves nothing', async () => {
-    await createIn(site, 'uploads', {})
-    const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
-    const freeBefore = freeMb(dataDisk)
-    const response = await fetch(`${api.url}/api/v1/services/uploads/deploys/upload`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' },
-      body: ReadableStream.from(slowGzip()),
-      duplex: 'half',
-    } as RequestInit)
-
-    const problem = (await response.json()) as { code: string; detail: string }
-    assert.deepEqual([response.status, problem.code], [507, 'insufficient_storage'])
-    assert.match(problem.detail, canceled(dataDisk, 'an upload'))
-    assert.deepEqual(readdirSync(join(daemon.dataDir, 'archives')), [])
-    assert.ok(freeMb(dataDisk) > freeBefore - 16)
-  })
-}
-
-/** Sends until the server stops reading; the upload itself has a limit. */
-async function* slowGzip() {
-  yield Buffer.from([0x1f, 0x8b])
-  for (let count = 0; count < 250; count++) {
-    yield Buffer.alloc(2 * mebibyte)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
 
 if (isInside) await inside()

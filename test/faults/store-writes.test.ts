@@ -11,7 +11,7 @@ import {
 } from '../support/daemon/acknowledged-services.ts'
 import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { long, sized } from '../support/system/drill-size.ts'
+import { sized } from '../support/system/drill-size.ts'
 import { type Trace, traceCalls, whyNoTracing } from '../support/system/strace.ts'
 
 const suite = daemonSuite()
@@ -119,10 +119,3 @@ for (const fault of sized(smoke, all)) {
     )
   })
 }
-
-long('the log reports when the store cannot write, and when it can again', options, () => {
-  const { log } = suite.daemon
-  const refusals = log.filter((line) => line.includes('the store cannot write'))
-  assert.ok(refusals.some((line) => line.includes('"reason":"No space left on device"')))
-  assert.ok(log.some((line) => line.includes('the store writes again')))
-})
