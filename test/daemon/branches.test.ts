@@ -3,8 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { createRepository } from '../support/git/repository.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 
@@ -30,19 +28,4 @@ test('without a branch the default one is deployed and kept, even if the remote 
   await api.patch(`/services/${name}`, { branch: '' })
   const third = await deploy()
   assert.deepEqual([third.source.branch, third.commit_message.trim()], ['next', 'Next'])
-})
-
-long('a service whose repository changes uses the default branch of the new one', async (t) => {
-  const { api } = suite
-  const { name, first } = await createService(t, api, await pageApp('one'))
-  assert.deepEqual([first.status, first.source.branch], ['live', 'main'], first.error)
-  const other = createRepository(t)
-  other.commit('Other', await pageApp('two'))
-  other.git('branch', '-m', 'trunk')
-
-  await api.patch(`/services/${name}`, { repo_url: other.directory })
-  const next = await finishedDeploy(api, (await api.post(`/services/${name}/deploys`)).id)
-
-  assert.deepEqual([next.status, next.source.branch], ['live', 'trunk'], next.error)
-  assert.equal((await api.get(`/services/${name}`)).branch, 'trunk')
 })

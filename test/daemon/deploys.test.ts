@@ -75,20 +75,6 @@ test('its log shows the phases in order; a reader that reconnects misses and rep
   )
 })
 
-long('the build log is streamed while the build runs', async (t) => {
-  const { api } = suite
-  const files = await pageApp('slow', `RUN echo before-the-nap && sleep 8 && echo ${randomUUID()}`)
-  const { request, first, repository } = await createService(t, api, files, { deploy: false })
-  assert.equal(first, null)
-  repository.commit('Next', { 'www/x': String(Math.random()) })
-  const { id } = await request()
-  for await (const { data } of api.events(`/deploys/${id}/logs?follow=true`)) {
-    if (/ before-the-nap/.test(data) && !/RUN/.test(data)) break
-  }
-  assert.equal((await api.get(`/deploys/${id}`)).phase, 'building')
-  assert.equal((await finishedDeploy(api, id)).status, 'live')
-})
-
 test('the first version serves until the second is live; then it is removed', async (t) => {
   const { api, daemon } = suite
   const { name, request, repository, first } = await createService(t, api, await pageApp('one'))
@@ -132,18 +118,6 @@ long('a commit, another branch, a folder and another Dockerfile can be deployed'
   assert.equal(await fetchPage(api, name), 'from a folder')
 })
 
-long('.dockerignore is respected', async (t) => {
-  const { api } = suite
-  const { name } = await createService(t, api, {
-    ...(await pageApp('page', 'COPY . /www/all', 'RUN rm /www/all/Dockerfile')),
-    '.dockerignore': 'secret*\n!secret-but-public.txt\n',
-    'secret.txt': 'hidden',
-    'secret-but-public.txt': 'shown',
-  })
-  assert.equal(await fetchPage(api, name, '/all/secret-but-public.txt'), 'shown')
-  assert.notEqual(await fetchPage(api, name, '/all/secret.txt'), 'hidden')
-})
-
 test('env values arrive byte for byte, with references resolved, and change with a restart', async (t) => {
   const { api } = suite
   const other = await createService(t, api, null)
@@ -169,34 +143,6 @@ test('env values arrive byte for byte, with references resolved, and change with
   const restart = await finishedDeploy(api, (await api.post(`/services/${name}/restart`)).id)
   assert.deepEqual([restart.status, restart.trigger, restart.source.kind], ['live', 'restart', 'reuse'])
   assert.equal(await fetchPage(api, name, '/odd'), 'changed')
-})
-
-long('builds wait for a slot and log it; deploys of one service wait for each other', async (t) => {
-  const { api } = suite
-  const slow = await pageApp('slow', `RUN sleep 8 # ${randomUUID()}`)
-  const one = await createService(t, api, slow, { deploy: false })
-  const two = await createService(t, api, await pageApp('slow', `RUN sleep 3 # ${randomUUID()}`), {
-    deploy: false,
-  })
-  const first = await one.request()
-  await until('the first build', async () => (await api.get(`/deploys/${first.id}`)).phase === 'building')
-  const second = await two.request()
-  const waiting = await one.request()
-  const replacing = await one.request()
-  const outcomes = await Promise.all(
-    [first, second, waiting, replacing].map(({ id }) => finishedDeploy(api, id)),
-  )
-  assert.deepEqual(
-    outcomes.map(({ status, error }) => [status === 'deactivated' ? 'live' : status, error]),
-    [
-      ['live', null],
-      ['live', null],
-      ['canceled', `superseded by ${replacing.id}`],
-      ['live', null],
-    ],
-  )
-  assert.ok((await logLines(api, second.id)).includes('waiting for a build slot: 1 build is running'))
-  assert.ok((await logLines(api, replacing.id)).includes(`waiting for ${first.id} of this service to finish`))
 })
 
 test('a cancel stops the build and leaves nothing of it, and the old version keeps serving', async (t) => {
@@ -234,21 +180,4 @@ test('the same Idempotency-Key creates one deploy, and returns it again', async 
   const other = { clear_cache: true }
   const { status } = await api.call('POST', `/services/${name}/deploys`, other, { 'idempotency-key': 'once' })
   assert.deepEqual([status, (await api.get(`/services/${name}/deploys`)).length], [409, 2])
-})
-
-long('the newest images stay, and older ones of the service are removed', async (t) => {
-  const { api, daemon } = suite
-  const { name, deploy, first } = await createService(t, api, await pageApp('v1'))
-  const later = []
-  for (const version of ['v2', 'v3']) later.push(await deploy(await pageApp(version)))
-  const kept = later.map(({ image }) => image).sort()
-  const ofService = async () =>
-    (await findLeftovers(daemon.prefix)).images.filter((image) =>
-      image.startsWith(`${daemon.prefix}/${name}:`),
-    )
-  await until(
-    'the oldest image to go',
-    async () => !(await ofService()).some((image) => image.includes(first.id)),
-  )
-  assert.deepEqual(await ofService(), kept)
 })

@@ -42,16 +42,6 @@ test('without a Dockerfile the log shows the searched path and a starter Dockerf
   assert.ok(log.includes('    FROM node:22-slim'))
 })
 
-long('a Dockerfile in a subfolder is named, with the command that uses it', async (t) => {
-  const { deploy, log } = await failFirst(t, { 'backend/Dockerfile': 'FROM scratch', 'package.json': '{}' })
-  assert.equal(deploy.error, 'there is no Dockerfile in the source; it has backend/Dockerfile')
-  assert.match(deploy.hint, /^berth update \S+ --root-dir backend --dockerfile Dockerfile, then: berth /)
-  assert.equal(
-    log.some((line) => line.includes('FROM')),
-    false,
-  )
-})
-
 test('a failed build names its command and exit code', async (t) => {
   const { deploy, log } = await failFirst(t, {
     Dockerfile: await dockerfile('RUN echo about to fail; exit 3'),
@@ -101,48 +91,11 @@ for (const { what, command, error, code, says } of crashes) {
   })
 }
 
-long('an app that exceeds its memory fails with that reason and the limit', async (t) => {
-  const command = 'sleep 1; x=a; while true; do x=$x$x; done'
-  const settings = { start_command: command, memory_limit_mb: 16 }
-  const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
-  assert.match(deploy.error, /memory limit of 16/)
-})
-
 test('an app on the wrong port fails its check, and the error names its port', async (t) => {
   const command = { start_command: 'exec httpd -f -p 8080 -h /', port: 3000 }
   const settings = { ...command, health_check_timeout_seconds: 3 }
   const { deploy } = await failFirst(t, { Dockerfile: await dockerfile() }, settings)
   assert.match(deploy.error, /TCP connection to port 3000 → connection refused.*listens on 8080, not on 3000/)
-})
-
-long('a health path that responds with 404 fails the check with the status', async (t) => {
-  const settings = { health_check_path: '/missing', health_check_timeout_seconds: 3 }
-  const { deploy } = await failFirst(t, await pageApp('page'), settings)
-  assert.match(deploy.error, /GET \/missing on port 3000 → 404/)
-})
-
-long('the port of a service overrides PORT in its env, with a log line', async (t) => {
-  const settings = { port: 8080, cpu_limit: 512, env: [{ key: 'PORT', value: '4000' }] }
-  const { name, first } = await createService(t, suite.api, await pageApp('page'), settings)
-
-  assert.deepEqual([first.status, first.port], ['live', 8080], first.error)
-  const log = await logLines(suite.api, first.id)
-  assert.ok(
-    log.includes('PORT is set to 8080, the port of the service; PORT=4000 in its env is ignored'),
-    log.join('\n'),
-  )
-  const cpus = (await suite.api.get('/info')).docker_cpus
-  assert.ok(
-    log.some((line) => line.startsWith(`the host has ${cpus} CPU`) && line.endsWith(` capped at ${cpus}`)),
-  )
-  assert.ok(log.some((line) => line.includes(` naming to ${suite.daemon.prefix}/${name}:`)))
-})
-
-long('a hanging remote is abandoned at the fetch limit, and no git process remains', async (t) => {
-  const { root } = createRepository(t)
-  const server = await createGitServer(t, { root, answer: () => 'hang' })
-  const { deploy } = await failFirst(t, await pageApp('page'), { repo_url: `${server.url}/app` })
-  assert.equal(deploy.error, 'fetching took longer than its limit of 15s (--fetch-timeout)')
 })
 
 test('a failed deploy leaves the old version serving', async (t) => {

@@ -65,13 +65,3 @@ long('a health path replaces HEALTHCHECK, and HEALTHCHECK NONE disables it', asy
   assert.deepEqual([byPath.first.status, byPath.first.health_check], ['live', 'path'], byPath.first.error)
   assert.deepEqual([byPort.first.status, byPort.first.health_check], ['live', 'port'], byPort.first.error)
 })
-
-long('a worker whose image has a HEALTHCHECK is live when it passes', async (t) => {
-  const files = await pageApp('one', 'HEALTHCHECK --interval=1s CMD true')
-  const settings = { type: 'background_worker', start_command: 'sleep 600' }
-  const { name, first } = await createService(t, suite.api, files, settings)
-
-  assert.deepEqual([first.status, first.health_check], ['live', 'image'], first.error)
-  const { instances } = await suite.api.get(`/services/${name}/status`)
-  assert.match(instances[0].address, /^[\d.]+$/, 'it listens nowhere, so that it has no port')
-})

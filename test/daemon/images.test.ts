@@ -82,22 +82,6 @@ test('a moved tag deploys its current image, and a digest always the same one', 
   assert.ok((await logLines(api, same.id)).includes('it is already present'))
 })
 
-long('existing images of the host keep their names', async (t) => {
-  const { host, push, pull, namesOnEngine } = await startRegistry(t)
-  const old = await push('app:v1', 'one')
-  await pull('app:v1')
-  const names = await namesOnEngine()
-  assert.deepEqual(names, [`${host}/app:v1`, `${host}/app@${old}`])
-  const same = await createService(`${host}/app:v1`)
-
-  await push('app:v1', 'two')
-  const moved = await deploy(same.name)
-
-  assert.equal(moved.status, 'live', moved.error)
-  assert.equal(await fetchPage(suite.api, same.name), 'two')
-  assert.deepEqual(await namesOnEngine(), names)
-})
-
 long('a private image needs the credentials of its registry, which are never shown', async (t) => {
   const { api, daemon } = suite
   const { host, push } = await startRegistry(t, { isPrivate: true })
@@ -169,17 +153,4 @@ test('an image that exists only on this host is deployed by its name, and keeps 
   assert.equal(await fetchPage(api, name), 'made here')
   assert.equal(first.source.image, `${host}/app:dev`)
   assert.deepEqual(await namesOnEngine(), names)
-})
-
-long('services of one image that are deployed concurrently all go live', async (t) => {
-  const { host, push, namesOnEngine } = await startRegistry(t)
-  await push('app:v1', 'one')
-
-  const service = await Promise.all([1, 2, 3].map(() => createService(`${host}/app:v1`)))
-
-  for (const { name, first } of service) {
-    assert.equal(first.status, 'live', first.error)
-    assert.equal(await fetchPage(suite.api, name), 'one')
-  }
-  assert.deepEqual(await namesOnEngine(), [])
 })

@@ -6,7 +6,6 @@ import type { Api, Body } from '../support/daemon/api.ts'
 import { dockerfile, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
@@ -70,46 +69,4 @@ test('an instance killed in Docker causes a change and a system line, and so doe
   })
   const instances = await instancesOf(api, name)
   assert.deepEqual([last.id, last.revision], [instances[1]!.name, null])
-})
-
-long('an instance that exceeds its memory limit has a log line, also for its restart', async (t) => {
-  const { api } = suite
-  // It runs until it is live, however long that takes here.
-  const command = 'while [ ! -e /tmp/now ]; do sleep 0.1; done; rm /tmp/now; tail /dev/zero'
-  const { name } = await createWorker(t, command, { memory_limit_mb: 16 })
-  const [instance] = await instancesOf(api, name)
-  const exec = await docker
-    .getContainer(instance!.container_id)
-    .exec({ Cmd: ['touch', '/tmp/now'], AttachStdout: true })
-  await exec.start({})
-
-  const exit = await until('the line', async () => {
-    const lines = await systemLines(api, name)
-    return lines.find(({ event }) => event?.type === 'exited')
-  })
-
-  assert.equal(exit.event.out_of_memory, exit.event.exit_code === 137)
-  assert.equal(exit.event.restarts, true)
-  assert.match(exit.line, /^instance 1 exited with code \d+.*; it restarts( in [\d.]+s)?$/)
-})
-
-long('scale, suspend and resume cause changes and system lines, and no exit counts as a crash', async (t) => {
-  const { api } = suite
-  const { name, id } = await createWorker(t, 'trap "exit 0" TERM; sleep 600 & wait')
-  const changes = followInstances(t, api, id)
-  const say = async (line: RegExp) =>
-    until(String(line), async () => (await systemLines(api, name)).some((found) => line.test(found.line)))
-
-  await api.post(`/services/${name}/scale`, { instances: 2 })
-  await say(/^instance 2 started$/)
-  await api.post(`/services/${name}/scale`, { instances: 1 })
-  await say(/^instance 2 was stopped, and exited with code 0$/)
-  await until('its removal', async () => changes.some(({ status }) => status === 'removed'))
-  await api.post(`/services/${name}/suspend`)
-  await say(/^instance 1 was stopped/)
-  await api.post(`/services/${name}/resume`)
-  await say(/^instance 1 started$/)
-
-  const types = (await systemLines(api, name)).map(({ event }) => event.type)
-  assert.deepEqual(types, ['started', 'stopped', 'stopped', 'started'])
 })

@@ -74,18 +74,6 @@ test('a service reaches another one by name once its env refers to it', { skip }
   assert.deepEqual([before, after, back, removed], [null, 'server', null, null])
 })
 
-long('two instances of a service reach each other', { skip }, async () => {
-  const { name } = await aPage('pair', { instances: 2 })
-  const { instances } = await site.api.get(`/services/${name}/status`)
-  const [first, second] = instances.map(({ address }: { address: string }) => address)
-
-  const look = `wget -q -O - http://${second}`
-  const response = await runIn(docker, instances[0].container_id, 'sh', '-c', look)
-
-  assert.notEqual(first, second)
-  assert.equal(response.trim(), 'pair')
-})
-
 long('a shared service becomes reachable for all services immediately', { skip }, async () => {
   const [client, server] = [await aPage('client'), await aPage('shared', { shared_network: true })]
   const address = `${server.name}:3000`
@@ -140,24 +128,6 @@ long(
   },
 )
 
-long('a command that connects immediately already has its access', { skip }, async () => {
-  const server = await aPage('server')
-  const files = await pageApp('eager')
-  files.Dockerfile = files.Dockerfile!.replace(
-    'trap ',
-    `wget -q -O /dev/null http://${server.name}:3000 || exit 9; trap `,
-  )
-  const env = [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }]
-  const eager = await createService(scope, site.api, files, { type: 'private_service', env, instances: 3 })
-
-  assert.deepEqual([eager.first.status, eager.first.error], ['live', null])
-  const { instances } = await site.api.get(`/services/${eager.name}/status`)
-  assert.deepEqual(
-    instances.map(({ restart_count }: { restart_count: number }) => restart_count),
-    [0, 0, 0],
-  )
-})
-
 test('on the host only the allowed ports are reachable', { skip }, async () => {
   const { name } = await aPage('client')
   const { IPAM } = await docker.getNetwork(site.daemon.prefix).inspect()
@@ -183,22 +153,4 @@ long('deleted firewall rules are restored, and a restart keeps them', { skip }, 
   await site.daemon.start()
   await until('the API to know', async () => (await site.api.get('/info')).network_isolation.enforced)
   assert.ok(await isClosed())
-})
-
-long('connections stay open while rules are replaced', { skip }, async () => {
-  const server = await aPage('server')
-  const client = await aPage('client', {
-    env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],
-  })
-  const [from, to] = [await liveInstance(client.name), await liveInstance(server.name)]
-  const serve = 'i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo $i; sleep 0.25; done | nc -l -p 7000'
-  const served = runIn(docker, to, 'sh', '-c', serve)
-  const read = runIn(docker, from, 'sh', '-c', `sleep 1; sleep 30 | nc ${server.name} 7000 | tail -n 1`)
-  for (let round = 0; round < 8; round++) {
-    await site.api.patch(`/services/${server.name}`, { shared_network: round % 2 === 0 })
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-  }
-
-  assert.equal((await read).trim(), '40')
-  await served
 })

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'
 import { runBerth } from '../support/cli/berth.ts'
-import { flipOnDisk, storedRows } from '../support/daemon/damage.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
@@ -45,16 +44,6 @@ test('a parked edge is recovered at a start, and its services are served', async
   await untilEdge('serving')
   await site.untilAnswers(service, 'one')
   assert.deepEqual(await site.daemon.api.get('/actors?parked=true'), [])
-})
-
-long('an edge with a damaged snapshot is created again at a start', async () => {
-  await site.daemon.stop()
-  const rows = await storedRows(site.daemon.dataDir)
-  const row = rows.find(({ table, key }) => table === 'actors' && key === 'edge')
-  await flipOnDisk(site.daemon.dataDir, row!)
-  await site.daemon.start()
-  await untilEdge('serving')
-  await site.untilAnswers(service, 'one')
 })
 
 long('each start reports a parked live deploy, and berth retry resumes it', async (t) => {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dockerfile, fetchPage, logLines, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
-import { baseImages } from '../support/docker/images.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
@@ -59,60 +58,4 @@ long('an app that listens on loopback only fails with that reason', async (t) =>
   assert.equal(first.status, 'failed')
   const reason = 'the instance listens on 3000 at 127.0.0.1 only: it must listen on 0.0.0.0:3000'
   assert.equal(first.error, `TCP connection to port 3000 → connection refused; ${reason}`)
-})
-
-long('an app that listens on IPv6 only fails with that reason', async (t) => {
-  const { node } = await baseImages()
-  const program = "require('net').createServer().listen({ host: '::', port: 3000, ipv6Only: true })"
-  const files = { Dockerfile: `FROM ${node}\nCMD ${JSON.stringify(['node', '-e', program])}\n` }
-  const { first } = await createService(t, suite.api, files)
-
-  assert.equal(first.status, 'failed')
-  assert.match(first.error, /listens on 3000 on IPv6 only: it must listen on 0\.0\.0\.0:3000$/)
-})
-
-long('of several exposed ports the open one is used, also after a pre-deploy command', async (t) => {
-  const files = await listening(serve(8081), 'EXPOSE 8080 8081')
-  const { first } = await createService(t, suite.api, files, {
-    type: 'private_service',
-    pre_deploy_command: 'true',
-  })
-
-  assert.deepEqual([first.status, first.port, first.port_source], ['live', 8081, 'detected'], first.error)
-})
-
-long('a debug port and a slow start do not hide the port of the app', async (t) => {
-  const command = `(while true; do nc -l -p 9229; done) & sleep 8; ${serve('$PORT')}`
-  const { first } = await createService(t, suite.api, await listening(command))
-
-  assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
-})
-
-long('an app that is busy starting is not assigned the port that it opened first', async (t) => {
-  const busy = 'end=$(($(date +%s) + 12)); while [ $(date +%s) -lt $end ]; do :; done'
-  const command = `httpd -p 9100 -h /www; ${busy}; ${serve('$PORT')}`
-  const { first } = await createService(t, suite.api, await listening(command))
-
-  assert.deepEqual([first.status, first.port, first.port_source], ['live', 3000, 'default'], first.error)
-})
-
-long('an app that opens a metrics port and, after a long pause, its own port goes live', async (t) => {
-  const command = `httpd -p 9090 -h /www; sleep 35; ${serve(4000)}`
-  const { first } = await createService(t, suite.api, await listening(command), { port: 4000 })
-
-  assert.deepEqual([first.status, first.port, first.port_source], ['live', 4000, 'setting'], first.error)
-})
-
-long('an exposed metrics port that opens first does not replace the other exposed port', async (t) => {
-  const command = `httpd -p 9090 -h /www; sleep 12; ${serve(8080)}`
-  const { first } = await createService(t, suite.api, await listening(command, 'EXPOSE 9090 8080'))
-
-  assert.deepEqual([first.status, first.port, first.port_source], ['live', 8080, 'detected'], first.error)
-})
-
-long('the health path is requested on the detected port', async (t) => {
-  const settings = { health_check_path: '/index.html' }
-  const { first } = await createService(t, suite.api, await listening(serve(5000)), settings)
-
-  assert.deepEqual([first.status, first.port, first.health_check], ['live', 5000, 'path'], first.error)
 })

@@ -72,21 +72,6 @@ long('a pre-deploy command that outlives the daemon does not run twice', async (
   assert.equal(after, before, 'its output is shown again, from the same run')
 })
 
-long('a restart and a rollback do not run the pre-deploy command', async (t) => {
-  const { api } = suite
-  const command = { pre_deploy_command: 'echo migrating' }
-  const service = await createService(t, api, await pageApp('one'), command)
-  await service.deploy(await pageApp('two'))
-  const requests = [
-    await api.post(`/services/${service.name}/restart`),
-    await api.post(`/services/${service.name}/rollback`, { deploy_id: service.first.id }),
-  ]
-  const [, back] = await Promise.all(requests.map(({ id }) => finishedDeploy(api, id)))
-
-  assert.equal(back.status, 'live')
-  for (const { id } of requests) assert.ok(!(await logLines(api, id)).includes('migrating'))
-})
-
 long('a cancel ends the pre-deploy command, and leaves nothing of it', async (t) => {
   const { api } = suite
   const service = await createService(t, api, await pageApp('one'))

@@ -47,19 +47,6 @@ test('a canceled pull ends, and leaves no image and no name', async (t) => {
   assert.equal((await finishedDeploy(daemon.api, again.id)).status, 'live')
 })
 
-long('a slow pull fails at its time limit', async (t) => {
-  const { daemon, id, namesOnEngine } = await startPull(t, { args: ['--fetch-timeout=6'] })
-
-  const failed = await finishedDeploy(daemon.api, id)
-
-  assert.deepEqual(
-    [failed.status, failed.phase, failed.error],
-    ['failed', 'pulling', 'pulling took longer than its limit of 6s (--fetch-timeout)'],
-  )
-  await assertNothingLeft(daemon, failed)
-  assert.deepEqual(await namesOnEngine(), [])
-})
-
 long('a pull interrupted by a kill of the daemon is repeated and goes live', async (t) => {
   const { daemon, door, digest, image, id, namesOnEngine } = await startPull(t)
 
@@ -72,16 +59,5 @@ long('a pull interrupted by a kill of the daemon is repeated and goes live', asy
   assert.equal(deploy.source.image, `${image}@${digest}`)
   assert.equal(await fetchPage(daemon.api, 'web'), 'one')
   assert.ok((await logLines(daemon.api, id)).includes('pulling starts again: the daemon was restarted'))
-  assert.deepEqual(await namesOnEngine(), [])
-})
-
-long('a pull canceled after a crash leaves nothing', async (t) => {
-  const { daemon, id, namesOnEngine } = await startPull(t)
-  await daemon.kill()
-  await daemon.start()
-
-  const canceled = await daemon.api.post(`/deploys/${id}/cancel`)
-
-  await assertNothingLeft(daemon, canceled)
   assert.deepEqual(await namesOnEngine(), [])
 })

@@ -10,7 +10,7 @@ import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { type DockerSite, openDockerSite } from '../support/docker/docker-site.ts'
-import { flipBit, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
+import { serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import { long } from '../support/system/drill-size.ts'
@@ -106,40 +106,6 @@ long('the intermediate image of a site is removed with its build, finished or no
   assert.deepEqual(left.sort(), [trees[0], ...images].sort())
 })
 
-long('an image that was tagged after its deploy was canceled is removed', async (t) => {
-  const { site, storage } = await openServer(t)
-  const ids = createIds()
-  const [canceled, live] = [ids.newId('dep'), ids.newId('dep')]
-  const nameOf = (id: string) => imageName(site.owner, 'web', id)
-  for (const [id, image] of [[canceled, null] as const, [live, nameOf(live)] as const]) {
-    const transition = transitionOf({ id, final: true })
-    await storage.actors.create({ ...transition, record: { ...transition.record, image } })
-    await tagImage(site.engine, site.owner, site.images.busybox, nameOf(id))
-  }
-
-  await reconcile(hostOf(site, storage))
-
-  const left = (await listImages(site.engine, site.owner)).map(({ name }) => name)
-  assert.deepEqual(left, [nameOf(live)])
-})
-
-long('a deploy with a damaged row keeps everything, and does not stop reconciling', async (t) => {
-  const directory = temporaryDirectory(t)
-  const first = await temporaryStorage(t, directory)
-  for (const id of ['err-1', 'err-2']) await first.actors.create(transitionOf({ id, final: true }))
-  for (const id of ['err-1', 'err-2', 'err-3', 'err-4']) await leaveTraces(first, id)
-  await first.close()
-  await flipBit(directory, 'actors', 'err-1')
-  await flipBit(directory, 'records', 'err-2')
-  const { site, storage } = await openServer(t, directory)
-
-  await reconcile(hostOf(site, storage))
-
-  assert.deepEqual(await findTraces(storage, 'err-1'), ['address', 'release', 'log', 'work'])
-  assert.deepEqual(await findTraces(storage, 'err-2'), ['log'])
-  assert.deepEqual(await findTraces(storage, 'err-3'), [])
-})
-
 long('former names are replaced while containers run, also after a kill in between', async (t) => {
   const { site, storage } = await openServer(t)
   const { engine, owner, instances, images } = site
@@ -176,16 +142,4 @@ long('former names are replaced while containers run, also after a kill in betwe
       .concat(kept)
       .sort(),
   )
-})
-
-long('a name of the former version without a known deploy is left alone', async (t) => {
-  const { site, storage } = await openServer(t)
-  const name = `${site.owner.prefix}/web:${createIds().newId('dep')}`
-  const [repo = '', tag = ''] = name.split(':')
-  await site.engine.docker.getImage(site.images.busybox).tag({ repo, tag })
-  await storage.commit(() => storage.formerNames.expect())
-
-  await reconcile(hostOf(site, storage))
-
-  assert.deepEqual((await findLeftovers(site.owner.prefix)).images, [name])
 })

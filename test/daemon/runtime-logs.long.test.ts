@@ -1,15 +1,12 @@
 // Runtime logs across real deploys: they outlive containers, deploys and daemons, and are deleted
 // with their service.
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, Body } from '../support/daemon/api.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { dockerfile, finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService } from '../support/daemon/suite.ts'
-import { long } from '../support/system/drill-size.ts'
 
 /** Prints its name, counts until SIGTERM, then prints a last line. */
 const counting = [
@@ -69,31 +66,4 @@ test('lines of two deploys appear once and in order, across a kill and a stop of
     )
   }
   assert.ok(lines.some(({ line }) => line === `${first.id} ends`))
-})
-
-long('the last line of an instance that prints and ends survives the instance', async (t) => {
-  const daemon = await startDaemon(t)
-  const { name, first } = await createWorker(t, daemon.api, 'echo here I was; printf "and gone"; exit 3')
-  assert.equal(first.status, 'failed')
-
-  const lines = await until('its lines', async () => {
-    const { instances } = await daemon.api.get(`/services/${name}/status`)
-    return instances.length === 0 && storedLines(daemon.api, name)
-  })
-
-  assert.deepEqual(lines.map(({ line }) => line).slice(0, 2), ['here I was', 'and gone'])
-})
-
-long('the logs of a service are deleted with it', async (t) => {
-  const daemon = await startDaemon(t)
-  const { name, id } = await createWorker(t, daemon.api, 'echo words; exec sleep 600')
-  const files = join(daemon.dataDir, 'runtime-logs', id)
-  await until('the line', async () => (await storedLines(daemon.api, name)).length === 1)
-  const before = existsSync(files)
-
-  await daemon.api.call('DELETE', `/services/${name}`)
-  await until('its end', async () => (await daemon.api.call('GET', `/services/${name}`)).status === 404)
-  await daemon.stop()
-
-  assert.deepEqual([before, readdirSync(join(daemon.dataDir, 'runtime-logs'))], [true, []])
 })

@@ -1,10 +1,9 @@
 // Starting and stopping: exclusive use of a data directory and a prefix, and the messages of a failed start.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openStorage } from '../../storage/index.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { programArgs } from '../support/daemon/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
@@ -29,13 +28,6 @@ test('an option with a bad value stops the start and is named', () => {
   assert.equal(said, "berthd: --build-concurrency: 'many' is not a whole number from 1 to 64\n")
 })
 
-long('an unknown option is reported, with a hint how to list all', () => {
-  const { code, said } = berthd('--colour=blue')
-  assert.equal(code, 2)
-  assert.match(said, /berthd: Unknown option '--colour'/)
-  assert.match(said, /berthd --help/)
-})
-
 test('a data directory in use is refused; a kill leaves no lock behind', async (t) => {
   const daemon = await startDaemon(t)
   const { code, said } = berthd('--data-dir', daemon.dataDir, '--listen', '127.0.0.1:0')
@@ -46,19 +38,6 @@ test('a data directory in use is refused; a kill leaves no lock behind', async (
   assert.equal((await daemon.api.call('GET', '/info')).status, 200)
 })
 
-long("a data directory that cannot be created stops the start, with the system's reason", async (t) => {
-  const top = temporaryDirectory(t)
-  const file = join(top, 'file')
-  writeFileSync(file, '')
-  for (const path of ['/proc/berth', '/proc/berth/deep', file, join(file, 'deep')]) {
-    const { code, said } = berthd('--data-dir', path, '--listen', '127.0.0.1:0')
-    assert.equal(code, 1, path)
-    assert.match(said, /^berthd: .+ cannot be the data directory: E[A-Z]+: /)
-  }
-  const daemon = await startDaemon(t, { dataDir: join(top, 'a', 'b') })
-  assert.equal(await daemon.stop(), 0)
-})
-
 test('objects with the prefix that belong to another data directory stop the start', async (t) => {
   const daemon = await startDaemon(t)
   const { name } = await createService(t, daemon.api, await pageApp('page'))
@@ -67,35 +46,6 @@ test('objects with the prefix that belong to another data directory stop the sta
   const { code, said } = berthd('--data-dir', other, '--listen', '127.0.0.1:0', '--prefix', daemon.prefix)
   assert.equal(code, 1)
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
-})
-
-long('a start that has to rename objects of the former version needs the engine, and says so', async (t) => {
-  const directory = temporaryDirectory(t)
-  const storage = await openStorage(directory, { onPanic: t.assert.fail })
-  await storage.commit(() => storage.formerNames.expect())
-  await storage.close()
-
-  const place = ['--data-dir', directory, '--listen', '127.0.0.1:0']
-  const { code, said } = berthd(...place, '--docker', `unix://${directory}/nothing.sock`)
-
-  assert.equal(code, 1)
-  assert.match(said, /berthd: the first start after this upgrade needs the Docker engine$/m)
-})
-
-long('a missing secret key stops the start', async (t) => {
-  const daemon = await startDaemon(t)
-  await daemon.stop()
-  rmSync(join(daemon.dataDir, 'secret_key'))
-  const { code, said } = berthd(
-    '--data-dir',
-    daemon.dataDir,
-    '--listen',
-    '127.0.0.1:0',
-    '--prefix',
-    daemon.prefix,
-  )
-  assert.equal(code, 1)
-  assert.match(said, /secret_key/)
 })
 
 long('an empty token file stops the start, because it must not open the API', async (t) => {

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openEngine } from '../../src/docker/engine/client.ts'
 import { withoutMac } from '../../src/docker/engine/names.ts'
-import { startDaemon } from '../support/daemon/daemon.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
-import { nginxImage, siteServerImage } from '../support/docker/server-images.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
 import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
@@ -75,23 +74,6 @@ test('a folder of the source is served, without dotfiles and files in .dockerign
   assert.ok((await logLines(suite.api, first.id)).includes('the site is public of the source'))
 })
 
-long('without publish_dir the top folder is the site, without .git', async (t) => {
-  const { name, first } = await createSite(t, { 'index.html': 'Top', 'docs/index.html': 'Docs' })
-
-  assert.equal(first.error, null)
-  assert.equal(await fetchPage(suite.api, name), 'Top')
-  assert.equal(await fetchPage(suite.api, name, '/docs/'), 'Docs')
-  assert.match(await fetchPage(suite.api, name, '/.git/config'), /Not found/)
-  assert.deepEqual(await filesIn(name, ['/site/.git', '/site/.berth.Dockerfile']), [])
-})
-
-long('a hidden folder can be the site', async (t) => {
-  const files = { '.output/public/index.html': 'Built', '.output/secret': 's' }
-  const { name } = await createSite(t, files, { publish_dir: '.output/public' })
-
-  assert.equal(await fetchPage(suite.api, name), 'Built')
-})
-
 test("the site is extracted from the Dockerfile's image, and that image is removed", async (t) => {
   const Dockerfile = await dockerfile(
     'WORKDIR /app',
@@ -106,18 +88,6 @@ test("the site is extracted from the Dockerfile's image, and that image is remov
     `${suite.daemon.prefix}/${name}:${first.id}`,
   ])
   assert.ok((await logLines(suite.api, first.id)).includes('the site is /app/dist/my site of the last stage'))
-})
-
-long('a last stage that contains only the site needs no publish_dir', async (t) => {
-  const build = await dockerfile('RUN mkdir /out && echo Whole > /out/index.html')
-  const Dockerfile = `${build.replace(/^(FROM \S+)/, '$1 AS build')}FROM scratch\nCOPY --from=build /out /\n`
-  const { name } = await createSite(
-    t,
-    { 'docker/Dockerfile': Dockerfile },
-    { dockerfile_path: 'docker/Dockerfile' },
-  )
-
-  assert.equal(await fetchPage(suite.api, name), 'Whole\n')
 })
 
 long('a single-page app serves every path, also in a rolled-back version', async (t) => {
@@ -157,86 +127,4 @@ long('a site that is not in the expected folder is reported with the setting to 
     await deployAndFail(t, { 'a*b/index.html': '' }, { publish_dir: 'a*b' }),
     /cannot be copied from/,
   )
-})
-
-long('a folder that the last stage does not have is reported with its full path', async (t) => {
-  const Dockerfile = await dockerfile('WORKDIR /app', 'RUN mkdir dist')
-
-  assert.match(
-    await deployAndFail(t, { Dockerfile }),
-    /the last stage of the Dockerfile has no \/index\.html/,
-  )
-  assert.match(
-    await deployAndFail(t, { Dockerfile }, { publish_dir: 'build' }),
-    /has no \/app\/build; the publish dir/,
-  )
-  assert.match(
-    await deployAndFail(t, { Dockerfile }, { publish_dir: '/build' }),
-    /has no \/build; the publish dir/,
-  )
-  const app = { publish_dir: 'dist', spa_fallback: true }
-  assert.match(
-    await deployAndFail(t, { Dockerfile }, app),
-    /has no \/app\/dist\/index\.html; the publish dir/,
-  )
-})
-
-long('a failed or canceled build leaves nothing of the site', async (t) => {
-  const broken = await dockerfile('RUN exit 3')
-  assert.match(await deployAndFail(t, { Dockerfile: broken }, { publish_dir: '/out' }), /exited with code 3/)
-
-  const Dockerfile = await dockerfile('RUN sleep 600')
-  const { name, request, repository } = await createSite(t, { 'index.html': 'One' })
-  repository.commit('Slow', { Dockerfile })
-  const { id } = await request()
-  await until('it sleeps', async () => (await shownLog(id)).includes('RUN sleep 600'))
-  await suite.api.post(`/deploys/${id}/cancel`)
-  await assertNothingLeft(id)
-  assert.equal(await fetchPage(suite.api, name), 'One')
-})
-
-/** The log so far. */
-async function shownLog(id: string): Promise<string> {
-  const lines: string[] = []
-  for await (const { data } of suite.api.events(`/deploys/${id}/logs`)) lines.push(data)
-  return lines.join('\n')
-}
-
-long('a daemon killed while it builds a site builds it again and leaves one image', async (t) => {
-  const build = await dockerfile('RUN mkdir /out && echo Again > /out/index.html', 'RUN sleep 2')
-  const files = { Dockerfile: build }
-  const { name, request } = await createSite(t, files, { publish_dir: '/out', deploy: false })
-  const { id } = await request()
-  await until('it sleeps', async () => (await shownLog(id)).includes('RUN sleep 2'))
-
-  await suite.daemon.kill()
-  await suite.daemon.start()
-
-  assert.equal((await finishedDeploy(suite.api, id)).error, null)
-  assert.equal(await fetchPage(suite.api, name), 'Again\n')
-  assert.deepEqual((await listImages(id)).map(withoutMac), [`${suite.daemon.prefix}/${name}:${id}`])
-})
-
-long('without a registry a site is served by the nginx of this host', async (t) => {
-  const engine = openEngine(await ensureEngine())
-  const name = { repo: 'nginx', tag: `berth-test-${process.pid}` }
-  await engine.docker.getImage(await nginxImage()).tag(name)
-  t.after(async () => {
-    await engine.docker.getImage(`${name.repo}:${name.tag}`).remove()
-    engine.close()
-  })
-  const { api } = await startDaemon(t)
-
-  const { name: service, first } = await createService(
-    t,
-    api,
-    { 'index.html': 'Hello', '.dockerignore': '**/*.txt', 'a.txt': '' },
-    { type: 'static_site' },
-  )
-
-  assert.equal(first.error, null)
-  assert.equal(first.port, 8080)
-  assert.equal(await fetchPage(api, service), 'Hello')
-  assert.match(await fetchPage(api, service, '/a.txt'), /Not found/)
-  assert.match((await logLines(api, first.id)).join('\n'), /^the server is nginx[:@]/m)
 })

@@ -1,14 +1,12 @@
 // Live instances that exit, disappear, are scaled, suspended and removed.
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import Docker from 'dockerode'
 import type { Api, Body } from '../support/daemon/api.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
-import { dockerfile, fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { fetchPage, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
@@ -42,30 +40,6 @@ test('a killed instance and a removed one are back at their address', async (t) 
   await until('it to be live', async () => (await stateOf(api, name)) === 'live')
 })
 
-long('an instance that disappeared during downtime is restored with the daemon', async (t) => {
-  const { daemon } = suite
-  const { name } = await createService(t, daemon.api, await pageApp('page'))
-  const [before] = await running(daemon.api, name, 1)
-  await daemon.kill()
-  assert.equal(await fetch(`http://${before.address}/`).then((response) => response.text()), 'page')
-  await docker.getContainer(before.container_id).remove({ force: true })
-  await daemon.start()
-  await until('the page', async () => (await fetchPage(daemon.api, name)) === 'page')
-})
-
-long('instances scale up and down, each with its own address', async (t) => {
-  const { api } = suite
-  const { name } = await createService(t, api, await pageApp('page'))
-  await api.post(`/services/${name}/scale`, { instances: 3 })
-  const three = await running(api, name, 3)
-  assert.equal(new Set(three.map(({ address }) => address)).size, 3)
-  for (const { address } of three) await until(address, async () => (await fetch(`http://${address}/`)).ok)
-  await api.post(`/services/${name}/scale`, { instances: 1 })
-  const [one] = await running(api, name, 1)
-  assert.equal(one.address, three[0].address)
-  assert.equal(await stateOf(api, name), 'live', 'stopping a surplus instance is not a crash')
-})
-
 test('a suspended service has no instance, refuses deploys, and resumes unchanged', async (t) => {
   const { api } = suite
   const { name, first } = await createService(t, api, await pageApp('page'))
@@ -77,54 +51,6 @@ test('a suspended service has no instance, refuses deploys, and resumes unchange
   await running(api, name, 1)
   await until('the page', async () => (await fetchPage(api, name)) === 'page')
   assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
-})
-
-long('a version whose service was suspended during its deploy is still checked', async (t) => {
-  const { api } = suite
-  const { name, first, request, repository } = await createService(t, api, await pageApp('one'))
-  repository.commit('Broken', {
-    Dockerfile: await dockerfile(`RUN sleep 2 # ${randomUUID()}`, 'CMD ["false"]'),
-  })
-  const { id } = await request()
-  await until('the build', async () => (await api.get(`/deploys/${id}`)).phase === 'building')
-  await api.post(`/services/${name}/suspend`)
-  const deploy = await finishedDeploy(api, id)
-  assert.deepEqual([deploy.status, deploy.phase], ['failed', 'checking'])
-  assert.equal((await api.get(`/services/${name}`)).live_deploy_id, first.id)
-})
-
-long('limits, labels, log rotation and the private network are applied as configured', async (t) => {
-  const { api, daemon } = suite
-  const settings = { memory_limit_mb: 64, cpu_limit: 0.5 }
-  const { name, id, first } = await createService(t, api, await pageApp('page'), settings)
-  const [{ container_id }] = (await running(api, name, 1)) as [Body]
-  const { HostConfig, Config, NetworkSettings } = await docker.getContainer(container_id).inspect()
-  const { Memory, MemorySwap, NanoCpus, PidsLimit, RestartPolicy, LogConfig, PortBindings } = HostConfig
-  assert.deepEqual(
-    {
-      Memory,
-      MemorySwap,
-      NanoCpus,
-      PidsLimit,
-      restart: RestartPolicy?.Name,
-      log: LogConfig?.Config,
-      ports: PortBindings ?? {},
-    },
-    {
-      Memory: 64 * 1024 * 1024,
-      MemorySwap: 64 * 1024 * 1024,
-      NanoCpus: 5e8,
-      PidsLimit: 1024,
-      restart: 'unless-stopped',
-      log: { 'max-size': '10m', 'max-file': '3' },
-      ports: {},
-    },
-  )
-  assert.equal(Config.Labels['berth.instance'], daemon.prefix)
-  assert.equal(Config.Labels['berth.id'], first.id)
-  assert.equal(Config.Labels['berth.service'], name)
-  assert.deepEqual(Object.keys(NetworkSettings.Networks), [daemon.prefix])
-  assert.ok(id)
 })
 
 test('deleting a service deletes everything of it; one in use is refused', async (t) => {
