@@ -5,8 +5,8 @@
 import * as fs from 'node:fs'
 import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import pLimit from 'p-limit'
 import { StorageError } from '../store/errors.ts'
-import type { FilePool } from './file-pool.ts'
 import {
   type Batch,
   type Chunk,
@@ -31,10 +31,11 @@ const namePattern = /^(\d{12})\.jsonl$/
 const noteName = 'note.json'
 /** A file spans at most 1/14 of the maximum age. Lines can outlive the maximum age by that much. */
 const retentionParts = 14
+/** Over all logs, so that many followers do not exhaust the descriptors of the process. */
+const openFiles = pLimit(64)
 
 export class LogFiles {
   readonly #directory: string
-  readonly #pool: FilePool
   readonly #limits: FileLimits
   readonly #segments: Segment[]
   #lastNumber: number
@@ -42,9 +43,8 @@ export class LogFiles {
   readonly isEnded: boolean
 
   /** Opens the files of a log, if there are any. Cuts an incomplete write from the end of the last file. */
-  constructor(directory: string, pool: FilePool, limits: FileLimits) {
+  constructor(directory: string, limits: FileLimits) {
     this.#directory = directory
-    this.#pool = pool
     this.#limits = limits
     this.#segments = listSegments(directory)
     const last = repairLast(this.#segments)
@@ -68,21 +68,21 @@ export class LogFiles {
     if (chunk === undefined) return 0
     const segment = await this.#segmentFor(chunk)
     const data = fittingData(chunks, this.#limits.segmentBytes - segment.sizeBytes)
-    await this.#pool.use(segment.path, (file) => appendToSegment(file, segment, data))
+    await withFile(segment.path, (file) => appendToSegment(file, segment, data))
     this.#lastNumber = lastNumberOf(chunks[data.length - 1]!.batch)
     return data.length
   }
 
   async sync(): Promise<void> {
     const current = this.#segments.at(-1)
-    if (current !== undefined) await this.#pool.use(current.path, (file) => file.datasync())
+    if (current !== undefined) await withFile(current.path, (file) => file.datasync())
   }
 
   /** At most 500 lines after `after`, none above `upTo`. */
   async readAfter(after: number, upTo: number): Promise<Batch | null> {
     const at = this.#segments.findLastIndex((segment) => segment.first <= after + 1)
     for (const segment of this.#segments.slice(Math.max(at, 0))) {
-      const reading = this.#pool.use(segment.path, (file) => readSegment(file, segment, after, upTo))
+      const reading = withFile(segment.path, (file) => readSegment(file, segment, after, upTo))
       const batch = await reading.catch(nullIfMissing)
       if (batch !== null) return batch
     }
@@ -112,7 +112,7 @@ export class LogFiles {
   }
 
   async remove(): Promise<void> {
-    for (const segment of this.#segments.splice(0)) this.#pool.evict(segment.path)
+    this.#segments.length = 0
     await rm(this.#directory, { recursive: true, force: true })
   }
 
@@ -136,11 +136,22 @@ export class LogFiles {
 
   async #drop(segments: Segment[]): Promise<void> {
     for (const segment of segments) {
-      this.#pool.evict(segment.path)
       await rm(segment.path, { force: true })
       this.#segments.splice(this.#segments.indexOf(segment), 1)
     }
   }
+}
+
+/** For reading and writing. A deleted file is not created again. */
+function withFile<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  return openFiles(async () => {
+    const file = await open(path, 'r+')
+    try {
+      return await use(file)
+    } finally {
+      await file.close()
+    }
+  })
 }
 
 function listSegments(directory: string): Segment[] {

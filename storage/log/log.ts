@@ -1,6 +1,5 @@
-// One log: a queue of new lines, a writer, the newest lines in memory, and watchers. A line is shown only
+// One log: a queue of new lines, a writer, the newest batch in memory, and watchers. A line is shown only
 // after it is written, so that a number that a reader has seen is never reused after a crash.
-import type { FilePool } from './file-pool.ts'
 import { type FileLimits, LogFiles } from './log-files.ts'
 import {
   type Batch,
@@ -17,14 +16,11 @@ export interface LogLimits extends FileLimits {
   retryMs: number
   /** Bytes that may be unwritten, over all logs, before lines are dropped. */
   pendingBytes: number
-  ringLines: number
-  ringBytes: number
 }
 
 /** Shared by all logs of a directory. */
 export interface LogContext {
   readonly limits: LogLimits
-  readonly pool: FilePool
   pendingBytes: number
   report(error: unknown): void
 }
@@ -35,10 +31,11 @@ const chunkBytes = 256 * 1024
 export class Log {
   readonly #context: LogContext
   readonly #files: LogFiles
-  readonly #ring: LogRing
   readonly #queue: LogQueue
   readonly #watchers = new Set<() => void>()
   #head: number
+  /** Followers that are up to date share it. */
+  #newest: Batch | null = null
   #isEnded: boolean
   #isStopped = false
   #isFailing = false
@@ -51,10 +48,9 @@ export class Log {
 
   /** The directory is created with the first line. Throws when existing files cannot be read. */
   constructor(directory: string, context: LogContext) {
-    const { limits, pool } = context
+    const { limits } = context
     this.#context = context
-    this.#files = new LogFiles(directory, pool, limits)
-    this.#ring = createLogRing({ lines: limits.ringLines, bytes: limits.ringBytes })
+    this.#files = new LogFiles(directory, limits)
     const bytes = Math.min(chunkBytes, limits.segmentBytes)
     this.#queue = new LogQueue(this.#files.lastNumber, { lines: chunkLines, bytes })
     this.#head = this.#files.lastNumber
@@ -99,7 +95,7 @@ export class Log {
   batchAfter(number: number): Promise<Batch | null> | Batch | null {
     if (number >= this.#head) return null
     const after = Math.max(number, 0)
-    return this.#ring.after(after) ?? this.#readAfter(after)
+    return this.#newest?.first === after + 1 ? this.#newest : this.#readAfter(after)
   }
 
   /** The lines with the last `count` numbers, after a flush: fewer than `count` if some are missing. */
@@ -152,14 +148,21 @@ export class Log {
     await this.#writing
     this.#settle(this.#queue.drain())
     await this.#files.remove()
-    this.#ring.clear()
+    this.#newest = null
     this.#isEnded = true
     this.#notify()
   }
 
-  /** When the last lines of an ended log could not be written, the ring in memory still has them. */
   async #readAfter(after: number): Promise<Batch | null> {
-    return (await this.#files.readAfter(after, this.#head)) ?? this.#ring.beyond(after)
+    return (await this.#files.readAfter(after, this.#head)) ?? this.#newestAfter(after)
+  }
+
+  /** When the last lines of an ended log could not be written, the newest ones are still in memory. */
+  #newestAfter(after: number): Batch | null {
+    if (this.#newest === null) return null
+    const { first, lines } = this.#newest
+    if (after + 1 >= first) return { first: after + 1, lines: lines.slice(after + 1 - first) }
+    return { first: first - 1, lines: [missingLine(after + 1, first - 1, lines[0]!.ts), ...lines] }
   }
 
   /** If the last lines cannot be written, followers get them from memory, and the write is retried. */
@@ -212,7 +215,7 @@ export class Log {
         this.#notify()
       }
       if (note !== null) await this.#files.writeNote(note)
-      if (this.#isExpiring && (await this.#files.expire())) this.#ring.clear()
+      if (this.#isExpiring && (await this.#files.expire())) this.#newest = null
       this.#isExpiring = false
       this.#isFailing = false
     } catch (error) {
@@ -227,9 +230,9 @@ export class Log {
   }
 
   #publish(chunks: Chunk[]): void {
-    for (const { batch, data } of chunks) {
+    for (const { batch } of chunks) {
       if (lastNumberOf(batch) <= this.#head) continue
-      this.#ring.push(batch, data.length)
+      this.#newest = batch
       this.#head = lastNumberOf(batch)
     }
   }
@@ -313,69 +316,4 @@ class LogQueue {
     this.#chunks.push({ batch, data: Buffer.from(texts.join('')) })
     this.#open = { lines: [], texts: [], sizeBytes: 0 }
   }
-}
-
-interface LogRing {
-  push(batch: Batch, sizeBytes: number): void
-  /** The batch that begins after line `number`; null when the ring does not hold that line. */
-  after(number: number): Batch | null
-  /** The next batch in the ring after line `number`, with a first line about the missing lines before it. */
-  beyond(number: number): Batch | null
-  clear(): void
-}
-
-/** Holds the newest batch, and older ones within the limits. */
-function createLogRing(limits: { lines: number; bytes: number }): LogRing {
-  let batches: Batch[] = []
-  let sizes: number[] = []
-  let lines = 0
-  let bytes = 0
-
-  function dropOldest(): void {
-    lines -= batches.shift()?.lines.length ?? 0
-    bytes -= sizes.shift() ?? 0
-  }
-
-  return {
-    push(batch, sizeBytes) {
-      batches.push(batch)
-      sizes.push(sizeBytes)
-      lines += batch.lines.length
-      bytes += sizeBytes
-      while (batches.length > 1 && (lines > limits.lines || bytes > limits.bytes)) dropOldest()
-    },
-    after(number) {
-      const batch = batchWith(batches, number + 1)
-      if (batch === null || batch.first === number + 1) return batch
-      return { first: number + 1, lines: batch.lines.slice(number + 1 - batch.first) }
-    },
-    beyond(number) {
-      const batch = batches.find(({ first }) => first > number + 1)
-      const [line] = batch?.lines ?? []
-      if (batch === undefined || line === undefined) return null
-      const notice = missingLine(number + 1, batch.first - 1, line.ts)
-      return { first: batch.first - 1, lines: [notice, ...batch.lines] }
-    },
-    clear() {
-      batches = []
-      sizes = []
-      lines = bytes = 0
-    },
-  }
-}
-
-/** A binary search that starts with the newest batch, because most followers wait for that one. */
-function batchWith(batches: Batch[], number: number): Batch | null {
-  let low = 0
-  let high = batches.length - 1
-  let middle = high
-  while (low <= high) {
-    const batch = batches[middle]
-    if (batch === undefined) return null
-    if (number < batch.first) high = middle - 1
-    else if (number > lastNumberOf(batch)) low = middle + 1
-    else return batch
-    middle = (low + high) >> 1
-  }
-  return null
 }

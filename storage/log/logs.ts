@@ -5,15 +5,12 @@ import * as fs from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StorageError } from '../store/errors.ts'
-import { FilePool } from './file-pool.ts'
 import { Log, type LogContext, type LogLimits } from './log.ts'
 import { type Batch, type LogAbout, type LogLine, type LogStream, splitLine } from './log-line.ts'
 
 export { type Batch, type LogAbout, type LogLine, type LogStream, lastNumberOf } from './log-line.ts'
 
 export interface LogOptions extends Partial<LogLimits> {
-  /** The maximum number of open descriptors. */
-  openFiles?: number
   /** How long an unused log stays in memory. */
   idleMs?: number
   /** Called for a failed write. The lines stay in memory, and the write is retried. */
@@ -22,16 +19,13 @@ export interface LogOptions extends Partial<LogLimits> {
 
 const mebibyte = 1024 * 1024
 const expireEveryMs = 60 * 60 * 1000
-const defaults: LogLimits & { openFiles: number; idleMs: number } = {
+const defaults: LogLimits & { idleMs: number } = {
   headBytes: 32 * mebibyte,
   tailBytes: 32 * mebibyte,
   segmentBytes: 2 * mebibyte,
   pendingBytes: 64 * mebibyte,
-  ringLines: 2000,
-  ringBytes: mebibyte,
   flushMs: 50,
   retryMs: 1000,
-  openFiles: 64,
   idleMs: 60_000,
 }
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
@@ -40,9 +34,8 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 export function openLogs(directory: string, options: LogOptions = {}): Logs {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const limits = { ...defaults, ...options }
-  const pool = new FilePool(limits.openFiles)
   const report = options.onError ?? (() => undefined)
-  return new Logs(directory, { limits, pool, pendingBytes: 0, report }, limits.idleMs)
+  return new Logs(directory, { limits, pendingBytes: 0, report }, limits.idleMs)
 }
 
 export class Logs {
@@ -88,7 +81,7 @@ export class Logs {
   }
 
   /**
-   * Lines after `number`, or null if there are none yet. Recent lines come as the same Batch for every
+   * Lines after `number`, or null if there are none yet. The newest lines come as the same Batch for every
    * follower, older ones as up to 500 lines from the file. Where lines were dropped, the last missing number
    * is a system line with the count of missing lines.
    */
@@ -148,7 +141,6 @@ export class Logs {
     this.#isClosed = true
     for (const timer of this.#timers) clearInterval(timer)
     await Promise.all([...this.#logs.values()].map(({ log }) => log.close()))
-    await this.#context.pool.close()
   }
 
   #open(id: string): Log {

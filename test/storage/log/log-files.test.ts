@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../support/system/directory.ts'
 import { sized } from '../../support/system/drill-size.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
-const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }
+const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000 }
 
 /** What a crash may leave after the last complete line. */
 const tornEnds = {
@@ -130,7 +130,7 @@ const steps = fc.array(
 
 test('after any appends, reopens and torn writes, flushed lines exist once and in order', async (t) => {
   await fc.assert(
-    fc.asyncProperty(steps, (run) => assertLinesSurvive(t, run, { segmentBytes: 700, ringLines: 5 })),
+    fc.asyncProperty(steps, (run) => assertLinesSurvive(t, run, { segmentBytes: 700 })),
     {
       numRuns: sized(12, 60),
     },
@@ -209,7 +209,7 @@ function makeOlder(files: string[], days: number): void {
 
 test('a log without a head keeps its newest lines within its limit', async (t) => {
   const directory = temporaryDirectory(t)
-  const limits = { headBytes: 0, tailBytes: 5000, segmentBytes: 1000, ringLines: 1, ringBytes: 1 }
+  const limits = { headBytes: 0, tailBytes: 5000, segmentBytes: 1000 }
   const logs = openTestLogs(t, directory, limits)
   await writeLines(logs, 1, 1000)
 

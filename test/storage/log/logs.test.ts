@@ -1,10 +1,8 @@
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
-import { readdirSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { followLog, nextChange, openTestLogs, readLog } from '../../support/storage/logs.ts'
-import { eventually } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
@@ -53,7 +51,7 @@ test('followers that are up to date get the same batch object', async (t) => {
 })
 
 test('a follower that reconnects a hundred times sees every line once, in order', async (t) => {
-  const logs = openTestLogs(t, temporaryDirectory(t), { ringLines: 40, flushMs: 1 })
+  const logs = openTestLogs(t, temporaryDirectory(t), { flushMs: 1 })
   const seen: number[] = []
 
   for (let round = 0; round < 100; round++) {
@@ -188,20 +186,6 @@ test('the tail of a log is its last lines, from memory and from the file', async
   deepEqual(await openTestLogs(t, directory).tail('svc-none', 10), [])
 })
 
-test('a hundred logs written and read at once stay within the descriptor limit', async (t) => {
-  const directory = temporaryDirectory(t)
-  const logs = openTestLogs(t, directory, { openFiles: 8, ringLines: 1, ringBytes: 1 })
-  const ids = Array.from({ length: 100 }, (_, index) => `svc-${index}`)
-
-  for (let round = 0; round < 5; round++) {
-    for (const id of ids) logs.append(id, 'stdout', `round ${round}`, ts)
-    await Promise.all([logs.flush(), ...ids.map((id) => readLog(logs, id))])
-    await eventually('the others are closed', () => openFilesIn(directory) <= 8)
-  }
-
-  for (const id of ids) equal((await readLog(logs, id)).length, 5)
-})
-
 test('an unused log is dropped from memory, and later read from its file', async (t) => {
   const logs = openTestLogs(t, temporaryDirectory(t), { idleMs: 0 })
   for (const id of ['svc-1', 'svc-2']) logs.append(id, 'stdout', 'hello', ts)
@@ -224,17 +208,3 @@ test('an id that would leave the directory is refused', async (t) => {
     await rejects(logs.remove(id), { code: 'invalid_log_id' })
   }
 })
-
-function openFilesIn(directory: string): number {
-  const descriptors = '/proc/self/fd'
-  return readdirSync(descriptors).filter((name) => pathOf(join(descriptors, name)).startsWith(directory))
-    .length
-}
-
-function pathOf(link: string): string {
-  try {
-    return readlinkSync(link)
-  } catch {
-    return ''
-  }
-}
