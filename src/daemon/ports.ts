@@ -20,7 +20,6 @@ import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/networks.ts'
 import type { Publication } from '../domain/domains.ts'
 import type { TransferProgress } from '../effects/backup/ports.ts'
-import { DiskWatch } from '../effects/disk/disk-watch.ts'
 import { keepImageVolumes } from '../effects/disk/image-volumes.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
@@ -89,7 +88,6 @@ export function openPorts(
     ...builds.parts,
     buildSlots: pLimit(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
-    diskWatch: new DiskWatch(config['min-free-disk']),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
     degradedReasons: new Map<string, string>(),

@@ -1,7 +1,6 @@
 import type { OneShotContainers } from '../../docker/containers/one-shot-containers.ts'
 import type { DatastoreImages } from '../datastore/kind.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
-import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
 
@@ -10,7 +9,6 @@ export interface BackupPorts
     ToolPorts,
     TransferPorts,
     Pick<EnginePorts, 'owner' | 'engineReady'> {
-  diskWatch: DiskWatch
   settings: BackupSettings
 }
 

@@ -11,7 +11,6 @@ import { pullImage } from '../../docker/images/pull.ts'
 import type { Credentials } from '../../domain/datastore-urls.ts'
 import { codeOf, Failure } from '../../errors.ts'
 import { checkFreeDisk, type FreeDiskSettings, guardDockerDisk } from '../disk/disk.ts'
-import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'
@@ -116,7 +115,6 @@ export interface DatastorePorts extends SharedPorts, EnginePorts, AddressPorts {
   datastores: Datastores
   instances: Instances
   instanceEvents: InstanceEvents
-  diskWatch: DiskWatch
   settings: DatastoreSettings
 }
 

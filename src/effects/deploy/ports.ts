@@ -5,7 +5,6 @@ import type { Publication } from '../../domain/domains.ts'
 import type { HostRules } from '../../git/remote-host.ts'
 import type { DatastoreBind } from '../datastore/kind.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
-import type { DiskWatch } from '../disk/disk-watch.ts'
 import type { Edge } from '../edge/haproxy-edge.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
@@ -23,7 +22,6 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   builder: Builder
   /** First come, first served is fair between services, because each has at most one running deploy. */
   buildSlots: LimitFunction
-  diskWatch: DiskWatch
   /** Why live deploys are degraded, by their id. Each round of the upkeep reports the reason again. */
   degradedReasons: Map<string, string>
   gitTokens: Pick<GitTokens, 'get'>

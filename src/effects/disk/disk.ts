@@ -1,10 +1,11 @@
 // Checks the free disk before and during large fetches and builds.
 import { statfs } from 'node:fs/promises'
-import { Failure } from '../../errors.ts'
+import { withLinkedSignal } from '../../async/linked-signal.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
 import type { EnginePorts } from '../engine/ports.ts'
-import type { DiskWatch } from './disk-watch.ts'
 
 const mebibyte = 1024 * 1024
+const checkIntervalMs = 1000
 
 export interface FreeDiskSettings {
   dataDir: string
@@ -37,21 +38,37 @@ export async function freeBytes(path: string): Promise<number> {
 
 /** Ends the work with `insufficient_storage` when that directory has too little space left. */
 export function guardDirectory<T>(
-  ports: { diskWatch: DiskWatch },
+  { settings }: { settings: FreeDiskSettings },
   { what, directory }: { what: string; directory: string },
-  signal: AbortSignal,
+  outer: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return ports.diskWatch.guard({ what, directories: [directory] }, signal, work)
+  if (settings.minFreeDiskMb === 0) return work(outer)
+  const watch = (end: (reason: unknown) => void) => {
+    const look = async () => {
+      try {
+        await checkFreeDisk(settings, what, directory)
+      } catch (error) {
+        // A directory of the engine may be on another host.
+        if (codeOf(error) === 'insufficient_storage')
+          return end(new Failure('insufficient_storage', `canceled: ${messageOf(error)}`))
+      }
+      timer.refresh()
+    }
+    // The next check starts after the last one has ended: a file system may be slow.
+    const timer = setTimeout(look, checkIntervalMs).unref()
+    return () => clearTimeout(timer)
+  }
+  return withLinkedSignal(outer, watch, work)
 }
 
 /** Like `guardDirectory`, for data that the engine writes. Throws `docker_unavailable`. */
 export async function guardDockerDisk<T>(
-  ports: Pick<EnginePorts, 'engine'> & { diskWatch: DiskWatch },
+  ports: Pick<EnginePorts, 'engine'> & { settings: FreeDiskSettings },
   what: string,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { rootDir } = await ports.engine.info()
-  return ports.diskWatch.guard({ what, directories: rootDir === null ? [] : [rootDir] }, signal, work)
+  return rootDir === null ? work(signal) : guardDirectory(ports, { what, directory: rootDir }, signal, work)
 }

@@ -1,7 +1,7 @@
 // What instances have written to the VOLUME paths of their images. It moves into the trash before an instance
-// is removed, unless the instance never served. There it takes at most a tenth of its disk, and as little as
-// necessary when a deploy finds the disk nearly full; the oldest go first.
-import { stat, statfs } from 'node:fs/promises'
+// is removed, unless the instance never served. There it takes at most a tenth of its disk; older data make
+// room for newer.
+import { statfs } from 'node:fs/promises'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { InspectedContainer } from '../../docker/containers/find-container.ts'
 import { findChangedVolumes, type ImageVolume } from '../../docker/containers/image-volumes.ts'
@@ -12,8 +12,6 @@ import { byServer } from '../by.ts'
 import type { EnginePorts } from '../engine/ports.ts'
 import { isoNow } from '../iso-now.ts'
 import type { SharedPorts } from '../ports.ts'
-import { waitForCommit } from '../waiting.ts'
-import { checkFreeDisk, type FreeDiskSettings } from './disk.ts'
 
 type VolumePorts = SharedPorts & Pick<EnginePorts, 'engine' | 'owner'>
 type KeepPorts = VolumePorts & { settings: { trashDays: number } }
@@ -24,7 +22,6 @@ const dayMs = 24 * 60 * 60 * 1000
 const maxKept = 3
 /** Of the disk. */
 const maxShare = 0.1
-const maxRemovalMs = 60_000
 
 export async function keepImageVolumes(ports: KeepPorts, container: InspectedContainer): Promise<string[]> {
   const marks = container.info.Config.Labels
@@ -87,45 +84,17 @@ export async function limitImageVolumes(
 ) {
   const all = trashedVolumes(ports)
   const disk = all.find(({ id }) => id === measured.id)?.disk
-  const directory = disk && (await directoryOf(ports, disk))
-  if (!directory) return
-  const { blocks, bsize } = await statfs(directory)
-  const limitBytes = blocks * bsize * maxShare
+  const volume = disk ? await findVolume(ports.engine, ports.owner, disk).catch(() => null) : null
+  // The engine may be on another host.
+  const space = volume && (await statfs(volume.directory).catch(() => null))
+  if (!space) return
+  const limitBytes = space.blocks * space.bsize * maxShare
   let totalBytes = measured.sizeBytes ?? 0
   for (const record of all) {
     if (record.id === measured.id) continue
     totalBytes += record.size_bytes ?? 0
     if (totalBytes > limitBytes) await purge(ports, record, `they take more than ${size(limitBytes)}`)
   }
-}
-
-/** Like `checkFreeDisk`, after image volumes on the same disk have made room. */
-export async function makeRoom(
-  ports: VolumePorts & { settings: FreeDiskSettings },
-  signal: AbortSignal,
-): Promise<void> {
-  const hasRoom = () =>
-    checkFreeDisk(ports.settings).then(
-      () => true,
-      () => false,
-    )
-  const candidates = (await hasRoom()) ? [] : trashedVolumes(ports).reverse()
-  for (const record of candidates) {
-    const directory = await directoryOf(ports, record.disk)
-    if (!directory || (await deviceOf(directory)) !== (await deviceOf(ports.settings.dataDir))) continue
-    await purge(ports, record, 'the disk is nearly full')
-    await awaitRemoval(ports, record, signal)
-    if (await hasRoom()) break
-  }
-  await checkFreeDisk(ports.settings)
-}
-
-/** Not forever: a container of the user may use the volume. */
-async function awaitRemoval({ storage }: VolumePorts, { id, service_id }: Removal, signal: AbortSignal) {
-  const bound = AbortSignal.any([signal, AbortSignal.timeout(maxRemovalMs)])
-  const pending = ['measuring', 'trashed', 'removing']
-  const look = () => (pending.includes(storage.actors.record(id)?.status ?? '') ? null : true)
-  await waitForCommit(storage.changes, service_id, bound, look).catch(() => signal.throwIfAborted())
 }
 
 function trashedVolumes(ports: VolumePorts): Removal[] {
@@ -146,17 +115,4 @@ async function purge({ actors, logger }: VolumePorts, record: Removal, reason: s
   await actors.send(id, { type: 'purge', at: isoNow(), by: 'the server' })
   const freed = bytes === null ? 'unknown' : size(bytes)
   logger.warn({ service, path, trash: id, freed, reason }, 'the kept data of an instance is deleted')
-}
-
-/** Null if this host does not see the volume, or the engine does not respond. */
-async function directoryOf({ engine, owner }: VolumePorts, volume: string): Promise<string | null> {
-  const found = await findVolume(engine, owner, volume).catch(() => null)
-  return found && (await deviceOf(found.directory)) !== null ? found.directory : null
-}
-
-function deviceOf(directory: string): Promise<number | null> {
-  return stat(directory).then(
-    ({ dev }) => dev,
-    () => null,
-  )
 }

@@ -8,15 +8,14 @@ import { Failure } from '../../errors.ts'
 import { readFile } from '../backup/file.ts'
 import type { ToolPorts, ToolSettings, TransferPorts } from '../backup/ports.ts'
 import { type Datastore, runInDatastore } from '../datastore/access.ts'
-import type { DiskWatch } from '../disk/disk-watch.ts'
+import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
 
 export interface RestorePorts extends SharedPorts, EnginePorts, ToolPorts, TransferPorts {
   datastores: Datastores
   instances: Instances
-  diskWatch: DiskWatch
-  settings: ToolSettings & { backupDir: string }
+  settings: ToolSettings & FreeDiskSettings & { backupDir: string }
 }
 
 export interface RestoreStep {

@@ -22,7 +22,6 @@ import {
   removeFile,
 } from '../../../src/effects/backup/file.ts'
 import type { BackupPorts } from '../../../src/effects/backup/ports.ts'
-import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 import { standIn } from '../../support/effects/stand-in.ts'
 import { transitionOf } from '../../support/storage/store-fixtures.ts'
@@ -242,7 +241,6 @@ test('a backup is canceled with the path, the free and the needed space', { skip
     ...opened.ports,
     settings: { ...settings, ...images },
     tools: { run },
-    diskWatch: new DiskWatch(neededMb),
   })
   const kind = 'postgres' as const
   const dumpFile = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }

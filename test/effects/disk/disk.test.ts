@@ -1,14 +1,14 @@
-// The disk of the host: how full it is, what is on it, and room for volumes of images.
+// The disk of the host: how full it is, what is on it, and the share of volumes of images.
 import assert, { deepEqual, equal, ok } from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { catalogue } from '../../../machines/index.ts'
-import { ensureVolume, findVolume, removeVolume } from '../../../src/docker/containers/volumes.ts'
+import { ensureVolume, removeVolume } from '../../../src/docker/containers/volumes.ts'
+import { guardDirectory } from '../../../src/effects/disk/disk.ts'
 import { createDiskUsage } from '../../../src/effects/disk/disk-usage.ts'
-import { DiskWatch } from '../../../src/effects/disk/disk-watch.ts'
-import { limitImageVolumes, makeRoom } from '../../../src/effects/disk/image-volumes.ts'
+import { limitImageVolumes } from '../../../src/effects/disk/image-volumes.ts'
 import { type DiskRemovalPorts, diskRemovalEffects } from '../../../src/effects/disk-removal.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
@@ -21,43 +21,32 @@ import {
   temporaryStorage,
 } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
-import { long } from '../../support/system/drill-size.ts'
 import { fillDisk, smallDisk } from '../../support/system/small-disk.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root, to mount a small disk'
 const never = new AbortController().signal
 const neededMb = 16
 
-/** Starts operations that end on request or are canceled. */
-function openWatch(minFreeDiskMb = neededMb) {
-  const watch = new DiskWatch(minFreeDiskMb)
-  return {
-    start(what: string, ...directories: string[]) {
-      const state = { outcome: 'running', finish: () => {} }
-      const work = (signal: AbortSignal) =>
-        new Promise<void>((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('ended by its signal')))
-          state.finish = resolve
-        })
-      watch.guard({ what, directories }, never, work).then(
-        () => {
-          state.outcome = 'done'
-        },
-        (error: Error & { code: string }) => {
-          state.outcome = `${error.code}: ${error.message}`
-        },
-      )
-      return state
-    },
-  }
+/** Starts work that ends only when it is canceled. */
+function start(what: string, directory: string, minFreeDiskMb = neededMb) {
+  const state = { outcome: 'running' }
+  const work = (signal: AbortSignal) =>
+    new Promise<void>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('ended by its signal')))
+    })
+  const settings = { dataDir: directory, minFreeDiskMb }
+  guardDirectory({ settings }, { what, directory }, never, work).catch((error: Error & { code: string }) => {
+    state.outcome = `${error.code}: ${error.message}`
+  })
+  return state
 }
 
 test('work that writes to a full disk is canceled with the path, the free and the needed space', {
   skip,
 }, async (t) => {
   const disk = smallDisk(t, 64)
-  const { start } = openWatch()
-  const operation = start('a build', join(disk, 'absent'), disk)
+  const operation = start('a build', disk)
+  const elsewhere = [start('a pull', smallDisk(t, 64)), start('a fetch', join(disk, 'absent'))]
   await wait(2500)
   assert.equal(operation.outcome, 'running')
 
@@ -66,58 +55,15 @@ test('work that writes to a full disk is canceled with the path, the free and th
   await eventually('it to be canceled', () => operation.outcome !== 'running')
   const words = 'has 12 MiB free, a build needs 16 MiB (--min-free-disk)'
   assert.equal(operation.outcome, `insufficient_storage: canceled: ${disk} ${words}`)
-})
-
-long(
-  'work on other disks continues, and so does older work if ending the youngest helps',
-  {
-    skip,
-  },
-  async (t) => {
-    const [full, other] = [smallDisk(t, 64), smallDisk(t, 64)]
-    const { start } = openWatch()
-    const older = start('a fetch', full)
-    const elsewhere = start('a pull', other)
-    const youngest = start('a build', other, full)
-    const empty = fillDisk(full, neededMb - 4)
-
-    await eventually('the youngest to be canceled', () => youngest.outcome !== 'running')
-    empty()
-    await wait(7000)
-
-    assert.match(youngest.outcome, /^insufficient_storage: .* a build needs/)
-    assert.deepEqual([older.outcome, elsewhere.outcome], ['running', 'running'])
-    older.finish()
-    await eventually('its end', () => older.outcome === 'done')
-  },
-)
-
-long('if ending it does not help, the next one follows', { skip }, async (t) => {
-  const disk = smallDisk(t, 64)
-  const { start } = openWatch()
-  const older = start('a fetch', disk)
-  const youngest = start('a build', disk)
-  fillDisk(disk, neededMb - 4)
-
-  await eventually('the youngest to be canceled', () => youngest.outcome !== 'running')
-  assert.equal(older.outcome, 'running')
-  await eventually('the older one to be canceled', () => older.outcome !== 'running')
-})
-
-test('when hardly any space is left, all work on that disk is canceled immediately', { skip }, async (t) => {
-  const disk = smallDisk(t, 64)
-  const { start } = openWatch()
-  const operations = ['a fetch', 'a build', 'a backup'].map((what) => start(what, disk))
-  fillDisk(disk, 1)
-
-  await eventually('the first to be canceled', () => operations.some(({ outcome }) => outcome !== 'running'))
-  await wait(100)
-  for (const { outcome } of operations) assert.match(outcome, /^insufficient_storage/)
+  assert.deepEqual(
+    elsewhere.map(({ outcome }) => outcome),
+    ['running', 'running'],
+  )
 })
 
 test('without a threshold nothing is watched', { skip }, async (t) => {
   const disk = smallDisk(t, 16)
-  const operation = openWatch(0).start('a build', disk)
+  const operation = start('a build', disk, 0)
   fillDisk(disk)
   await wait(2500)
   assert.equal(operation.outcome, 'running')
@@ -228,11 +174,7 @@ async function openTrash(t: TestContext) {
   const remaining = () =>
     ids.filter((id) => storage.actors.record(id)?.status === 'trashed').map((id) => ids.indexOf(id))
   const paths = () => warnings.map(({ path }) => path)
-  const isThere = async (index: number) =>
-    (await findVolume(engine, owner, `${owner.prefix}-${ids[index]}`)) !== null
-  // On the disk of the volumes.
-  const { DockerRootDir: dataDir } = await engine.docker.info()
-  return { ports, ids, remaining, paths, isThere, dataDir }
+  return { ports, ids, remaining, paths }
 }
 
 test('older image volumes give way to a large one, which stays, like disks of services', async (t) => {
@@ -245,18 +187,4 @@ test('older image volumes give way to a large one, which stays, like disks of se
   await eventually('their end', () => remaining().length === 2)
   assert.deepEqual(remaining(), [0, 3])
   assert.deepEqual(paths(), ['/b', '/a'])
-})
-
-test('on a full disk all image volumes go, the oldest first, and on others none', async (t) => {
-  const { ports, remaining, paths, isThere, dataDir } = await openTrash(t)
-  const withRoom = (minFreeDiskMb: number) => ({ ...ports, settings: { dataDir, minFreeDiskMb } })
-  const { signal } = new AbortController()
-
-  await makeRoom(withRoom(1), signal)
-  assert.deepEqual(remaining(), [0, 1, 2, 3])
-  await assert.rejects(makeRoom(withRoom(1_000_000_000), signal), { code: 'insufficient_storage' })
-
-  assert.deepEqual(remaining(), [0])
-  assert.deepEqual(paths(), ['/a', '/b', '/c'])
-  assert.deepEqual([await isThere(0), await isThere(1)], [true, false])
 })

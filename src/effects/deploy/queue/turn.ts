@@ -7,7 +7,7 @@ import { inspectImage } from '../../../docker/images/images.ts'
 import { settingNames, unsettableNames } from '../../../domain/service-settings.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
-import { makeRoom } from '../../disk/image-volumes.ts'
+import { checkFreeDisk } from '../../disk/disk.ts'
 import { waitForCommit, waitForEngine } from '../../waiting.ts'
 import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -23,7 +23,7 @@ export async function awaitTurn(phase: DeployPhase, { source }: { source: Deploy
   const reused = isReuse ? findReusedImage(phase, source) : null
   // A deploy that could not finish does not start. A full disk never stops instances that already run.
   if (reused) await requireImage(phase, reused.image)
-  else await makeRoom(ports, signal)
+  else await checkFreeDisk(ports.settings)
   await ports.storage.releases.freeze(id, () => createRelease(phase, source))
   const service = requireService(ports, serviceId)
   const { settings } = phase.release

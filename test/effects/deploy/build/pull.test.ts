@@ -15,7 +15,6 @@ import {
 import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeWork } from '../../../../src/effects/deploy/source/source.ts'
-import { DiskWatch } from '../../../../src/effects/disk/disk-watch.ts'
 import { createIds } from '../../../../storage/store/ids.ts'
 import { openDockerSite } from '../../../support/docker/docker-site.ts'
 import { startRegistry } from '../../../support/docker/registry.ts'
@@ -40,15 +39,13 @@ async function openPull(t: TestContext, dataDir?: string) {
   const digest = await registry.push('app:v1', 'one')
   const id = createIds().newId('dep')
   const engineReady = async () => ({ name: 'berth', range: { first: '10.201.0.2', last: '10.201.0.9' } })
-  const settings = { dataDir: dataDir ?? storage.directory }
-  const diskWatch = new DiskWatch(0)
+  const settings = { dataDir: dataDir ?? storage.directory, minFreeDiskMb: 0 }
   const ports = standIn<DeployPorts>({
     storage,
     engine,
     owner,
     settings,
     engineReady,
-    diskWatch,
     startedAt: '',
   })
   const image = `${registry.host}/app:v1`
