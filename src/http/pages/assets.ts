@@ -136,13 +136,8 @@ button, .button {
 }
 button:hover, .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); }
 .second, .danger { background: transparent; color: var(--text); border-color: var(--edge); }
-.plain, .show { width: auto; border-color: transparent; background: transparent; color: var(--accent); }
-.plain { padding-inline: 0.25rem; }
-.plain:hover, .show:hover { border-color: transparent; background: transparent; text-decoration: underline; }
-.secret { position: relative; }
-.secret input { padding-right: 5rem; }
-.secret input::-ms-reveal { display: none; }
-.show { position: absolute; inset: 0 0 0 auto; padding-inline: 1rem; }
+.plain { padding-inline: 0.25rem; border-color: transparent; background: transparent; color: var(--accent); }
+.plain:hover { border-color: transparent; background: transparent; text-decoration: underline; }
 .second:hover { background: var(--sunk); border-color: var(--text); }
 .danger { color: var(--bad); border-color: var(--bad); }
 .danger:hover { background: var(--bad-ground); border-color: var(--bad); }
@@ -267,26 +262,6 @@ article td { min-width: 5rem; overflow-wrap: break-word; }
   .wide header nav:has(+ form) { order: 0; flex-basis: auto; margin-left: auto; }
   .wide details.form > form > button { width: auto; }
 }
-`
-
-// The only script: password fields get a button that shows them, forms with `data-submit` are sent at once.
-// Browsers store the text of plain text fields, so a password is hidden again before it is sent.
-
-export const script = `for (const field of document.querySelectorAll('input[type="password"]')) {
-  const button = document.createElement('button')
-  const show = (isShown) => {
-    field.type = isShown ? 'text' : 'password'
-    button.textContent = isShown ? 'Hide' : 'Show'
-    button.setAttribute('aria-label', (isShown ? 'Hide: ' : 'Show: ') + field.labels[0].textContent)
-  }
-  button.type = 'button'
-  button.className = 'show'
-  button.addEventListener('click', () => show(field.type === 'password'))
-  field.form.addEventListener('submit', () => show(false))
-  show(false)
-  field.after(button)
-}
-document.querySelector('form[data-submit]')?.requestSubmit()
 `
 
 export const markSvg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true">

@@ -47,7 +47,7 @@ function fieldOf(field: Field, problem: string | null, isFocused: boolean): Html
   })
   return html`<div class="field">
 <label for="${name}">${label}${isOptional ? html` <span class="quiet">optional</span>` : null}</label>
-${type === 'password' ? html`<div class="secret"><input ${attributes}></div>` : html`<input ${attributes}>`}
+<input ${attributes}>
 ${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${markedUp(note)}</p>` : null}
 </div>`
 }
@@ -113,14 +113,26 @@ const lifetimes = [1, 7, 30, 90, 365]
 const dayMs = 24 * 60 * 60 * 1000
 const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
+/** One of several values, by value; the first unless another one was chosen. */
+export function choiceOf(
+  name: string,
+  label: string,
+  choices: Readonly<Record<string, string>>,
+  chosen: string | undefined,
+): Html {
+  const options = Object.entries(choices).map(
+    ([value, text]) => html`<option ${attributesOf({ value, selected: value === chosen })}>${text}</option>`,
+  )
+  return html`<div class="field"><label for="${name}">${label}</label>
+<select id="${name}" name="${name}">${options}</select></div>`
+}
+
 export function expiryChoice(chosen: string | undefined): Html {
-  const options = lifetimes.map((days) => {
-    const attributes = attributesOf({ value: String(days), selected: String(days) === chosen })
+  const ends = lifetimes.map((days) => {
     const end = dated.format(Date.now() + days * dayMs)
-    return html`<option ${attributes}>in ${days} ${days === 1 ? 'day' : 'days'}, on ${end}</option>`
+    return [String(days), `in ${days} ${days === 1 ? 'day' : 'days'}, on ${end}`]
   })
-  return html`<div class="field"><label for="expires_in_days">The token ends</label>
-<select id="expires_in_days" name="expires_in_days"><option value="">never</option>${options}</select></div>`
+  return choiceOf('expires_in_days', 'The token ends', { '': 'never', ...Object.fromEntries(ends) }, chosen)
 }
 
 export interface FormError {

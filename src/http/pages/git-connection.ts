@@ -5,8 +5,8 @@ import type { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { authorizeGit, completeGit } from '../routes/git-connections.ts'
 import { pagePolicyFor } from '../server/headers.ts'
-import { alertOf, type Field, type Form, type FormError, fieldsOf, toFormError } from './form.ts'
-import { attributesOf, type Html, html } from './html.ts'
+import { alertOf, choiceOf, type Field, type Form, type FormError, fieldsOf, toFormError } from './form.ts'
+import { html } from './html.ts'
 import { gitStartPath, pageOf } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
 
@@ -14,7 +14,7 @@ export const gitCallbackPath = '/git/callback'
 
 /** The query may fill the fields in, as `berth git connect` does. */
 export function showGitStart(call: SignedInCall<Form>): Page {
-  return gitStartPage(call, call.query, null)
+  return startPage(call, call.query, null)
 }
 
 export async function submitGitStart(call: SignedInCall<Form, Form>): Promise<Page> {
@@ -24,19 +24,8 @@ export async function submitGitStart(call: SignedInCall<Form, Form>): Promise<Pa
     const request = { ...Object.fromEntries(filled), redirect_uri: redirectUriOf(call) }
     return nextPage(await authorizeGit({ ...call, body: validate(AuthorizeGit, request) }))
   } catch (error) {
-    return gitStartPage(call, typed, withInstructions(toFormError(error, call)))
+    return startPage(call, typed, withInstructions(toFormError(error, call)))
   }
-}
-
-function gitStartPage(call: SignedInCall<Form>, typed: Form, formError: FormError | null): Page {
-  const { storage } = call.context
-  const form = {
-    typed,
-    formError,
-    redirectUri: redirectUriOf(call),
-    hasApplication: storage.gitConnections.hasApplication,
-  }
-  return startPage(form)
 }
 
 function redirectUriOf({ context, request }: SignedInCall<Form>): string {
@@ -59,10 +48,9 @@ export function showGitCallback(call: SignedInCall<Form>): Page | Promise<Page> 
     return submitGitCallback({ ...call, body: Object.fromEntries(names.map((name) => [name, query[name]!])) })
   }
   if (!query.state && !query.installation_id) return nothingPage()
-  const isSent = Boolean(query.state)
   const body = html`<h1>Connecting</h1>
-<p class="lead">${isSent ? 'The account is being connected.' : 'GitHub has installed the app.'}</p>
-<form method="post" action="${gitCallbackPath}" ${attributesOf({ 'data-submit': isSent })}>
+<p class="lead">${query.state ? 'The provider has sent you back.' : 'GitHub has installed the app.'}</p>
+<form method="post" action="${gitCallbackPath}">
 ${names.map((name) => html`<input type="hidden" name="${name}" value="${query[name]!}">`)}
 <button>Continue</button>
 </form>`
@@ -110,7 +98,7 @@ function nextPage({ method, url, fields, connection }: GitRedirect): Page {
   }
   const body = html`<h1>Continue at ${host}</h1>
 <p class="lead">GitHub registers an app for this server. It may read only the repositories you choose.</p>
-<form method="post" action="${url}" data-submit>
+<form method="post" action="${url}">
 ${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button>Continue</button>
 </form>`
@@ -126,149 +114,59 @@ Its repositories can now be deployed.</p>
   return pageOf({ title: 'Connected', body, reader: 'user' })
 }
 
-interface StartForm {
-  typed: Form
-  formError: FormError | null
-  redirectUri: string
-  hasApplication(provider: string): boolean
-}
+const providers = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea or Forgejo' }
 
-function startPage(form: StartForm): Page {
-  const { typed, formError } = form
-  const provider = providers.find(({ name }) => name === typed.provider) ?? providers[0]
-  const isResumed = Boolean(typed.connection_id)
-  const body = html`<h1>Connect a git account</h1>
-<p class="lead">Berth lists the repositories of the account, and clones private ones when it deploys them.</p>
-${isResumed ? null : providerLinks(provider)}
-${alertOf(formError)}
-<form method="post">
-${isResumed ? resumedFields(form) : providerFields(provider, form)}
-</form>`
-  return pageOf({ title: 'Connect a git account', body, formError, path: gitStartPath, reader: 'user' })
-}
-
-type FieldText = Omit<Field, 'autocomplete'>
-
-interface Provider {
-  name: string
-  label: string
-  button: string
-  note: string | null
-  fields: FieldText[]
-  /** Where its OAuth application is registered, and with what; null without one. */
-  application: Html | null
-  /** Fields that few need, behind their title. */
-  further: { title: string; fields: FieldText[] } | null
-}
-
-const organization = {
-  name: 'organization',
-  label: 'Organization',
-  hint: 'It will own the app. Without one, you do.',
-  isOptional: true,
-} as const
-
-const providers: [Provider, ...Provider[]] = [
+const accountFields: Field[] = [
   {
-    name: 'github',
-    label: 'GitHub',
-    button: 'Continue with GitHub',
-    note: 'GitHub registers an app for this server, and asks which repositories it may read.',
-    fields: [],
-    application: null,
-    further: {
-      title: 'For an organization or your own GitHub server',
-      fields: [organization, { ...addressOf('https://github.example.com'), isOptional: true }],
-    },
+    name: 'base_url',
+    label: 'Address',
+    hint: 'Of your own server, such as https://git.example.com. Gitea and Forgejo always need it.',
+    autocomplete: 'off',
+    isOptional: true,
   },
   {
-    name: 'gitlab',
-    label: 'GitLab',
-    button: 'Continue with GitLab',
-    note: null,
-    fields: [],
-    application: html`GitLab with the scopes <code>read_api</code>, <code>read_repository</code> and`,
-    further: {
-      title: 'For your own GitLab server',
-      fields: [{ ...addressOf('https://gitlab.example.com'), isOptional: true }],
-    },
-  },
-  {
-    name: 'gitea',
-    label: 'Gitea, Forgejo',
-    button: 'Continue',
-    note: null,
-    fields: [addressOf('https://git.example.com')],
-    application: html`your server with`,
-    further: null,
+    name: 'organization',
+    label: 'Organization',
+    hint: 'At GitHub, it will own the app. Without one, you do.',
+    autocomplete: 'off',
+    isOptional: true,
   },
 ]
 
-function addressOf(example: string) {
-  return { name: 'base_url', label: 'Address', hint: `Such as ${example}.` } as const
-}
-
-function providerLinks(chosen: Provider): Html {
-  const links = providers.map(({ name, label }) => {
-    const current = attributesOf({ 'aria-current': name === chosen.name ? 'true' : undefined })
-    return html`<a href="${gitStartPath}?provider=${name}" ${current}>${label}</a>`
-  })
-  return html`<nav class="tabs" aria-label="Provider">${links}</nav>`
-}
-
-function providerFields(provider: Provider, form: StartForm): Html {
-  const { name, button, note, fields, application, further } = provider
-  const isKnown = form.hasApplication(name)
-  return html`<input type="hidden" name="provider" value="${name}">
-${note === null ? null : html`<p>${note}</p>`}
-${fieldsIn(form, fields)}
-${application && !isKnown && applicationFields(form, application)}
-<button>${button}</button>
-${application && isKnown && otherApplication(form, application)}
-${further && furtherFields(further, form)}`
-}
-
-/** The connection knows its provider and its address. Its application may be missing. */
-function resumedFields(form: StartForm): Html {
-  return html`<input type="hidden" name="connection_id" value="${form.typed.connection_id!}">
-${isWithoutApplication(form) && applicationFields(form, html`the provider with`)}
-<button>Continue</button>`
-}
-
-function isWithoutApplication({ formError }: StartForm): boolean {
-  return formError?.code === 'git_application_required'
-}
-
-function applicationFields(form: StartForm, place: Html, isNeeded = true): Html {
-  const optional = isNeeded ? {} : ({ isOptional: true } as const)
-  const fields: FieldText[] = [
-    { name: 'client_id', label: 'Application ID', ...optional },
-    { name: 'client_secret', label: 'Application secret', type: 'password', ...optional },
-  ]
-  return html`<p>Register an OAuth application at ${place} this redirect URI:</p>
-<p class="command"><code>${form.redirectUri}</code></p>
-${fieldsIn(form, fields)}`
-}
-
-/** The known application may be of another server. A closed field cannot be required in a browser. */
-function otherApplication(form: StartForm, place: Html): Html {
-  const fields = applicationFields(form, place, false)
-  return html`<details ${attributesOf({ open: isWithoutApplication(form) })}>
-<summary>With another application</summary>${fields}</details>`
-}
-
-function furtherFields({ title, fields }: NonNullable<Provider['further']>, form: StartForm): Html {
-  const isUsed = fields.some(({ name }) => form.typed[name] || form.formError?.fields.has(name))
-  return html`<details ${attributesOf({ open: isUsed })}><summary>${title}</summary>
-${fieldsIn(form, fields)}</details>`
-}
-
-/** A secret is not sent back to the browser. */
-function fieldsIn({ typed, formError }: StartForm, fields: FieldText[]): Html {
-  const filled = fields.map((field) => ({
+const applicationFields: Field[] = [
+  { name: 'client_id', label: 'Application ID', autocomplete: 'off', isOptional: true },
+  {
+    name: 'client_secret',
+    label: 'Application secret',
+    type: 'password',
     autocomplete: 'off',
-    ...field,
-    value: field.type ? undefined : typed[field.name],
-  }))
-  return html`${fieldsOf(filled, formError, false)}`
+    isOptional: true,
+  },
+]
+
+/** A connection that is resumed has its provider and its address. Its application may be missing. */
+function startPage(call: SignedInCall<Form>, typed: Form, formError: FormError | null): Page {
+  const fieldsIn = (fields: Field[]) =>
+    // A secret is not sent back to the browser.
+    fieldsOf(
+      fields.map((field) => ({ ...field, value: field.type ? undefined : typed[field.name] })),
+      formError,
+      false,
+    )
+  const account = typed.connection_id
+    ? html`<input type="hidden" name="connection_id" value="${typed.connection_id}">`
+    : html`${choiceOf('provider', 'Provider', providers, typed.provider)}${fieldsIn(accountFields)}`
+  const body = html`<h1>Connect a git account</h1>
+<p class="lead">Berth lists the repositories of the account, and clones private ones when it deploys them.</p>
+${alertOf(formError)}
+<form method="post">
+${account}
+<p>GitHub registers an app for this server, and asks which repositories it may read. GitLab, Gitea and
+Forgejo need an OAuth application, which the server keeps for later accounts: register it there with this
+redirect URI, at GitLab with the scopes <code>read_api</code> and <code>read_repository</code>.</p>
+<p class="command"><code>${redirectUriOf(call)}</code></p>
+${fieldsIn(applicationFields)}
+<button>Continue</button>
+</form>`
+  return pageOf({ title: 'Connect a git account', body, formError, path: gitStartPath, reader: 'user' })
 }

@@ -1,4 +1,4 @@
-// The layout of every page. The policy forbids inline scripts and styles, and resources of other origins.
+// The layout of every page. The policy forbids scripts, inline styles, and resources of other origins.
 import type { Problem } from '../pipeline/problem.ts'
 import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
@@ -67,7 +67,6 @@ export function pageOf({
 <title>${title} – Berth</title>
 <link rel="icon" type="image/svg+xml" href="/berth.svg">
 <link rel="stylesheet" href="/berth.css">
-<script src="/berth.js" defer></script>
 ${head}
 </head>
 <body class="${width}">

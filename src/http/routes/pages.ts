@@ -1,7 +1,7 @@
 // Routes of the plain pages. Each is public and checks the session itself, to redirect visitors to sign in.
 import type { z } from 'zod'
 import { changeAccount, showAccount } from '../pages/account.ts'
-import { markSvg, script, style } from '../pages/assets.ts'
+import { markSvg, style } from '../pages/assets.ts'
 import { Form } from '../pages/form.ts'
 import {
   gitCallbackPath,
@@ -58,6 +58,5 @@ export const pageRoutes = tagged('Pages', [
   shows(manualPath, showContents),
   shows(`${manualPath}/{page}`, showManual, ManualParams),
   shows('/berth.css', asset('text/css; charset=utf-8', style)),
-  shows('/berth.js', asset('text/javascript; charset=utf-8', script)),
   shows('/berth.svg', asset('image/svg+xml', markSvg)),
 ])

@@ -5,9 +5,9 @@ const jsonType = 'application/json'
 
 const policyName = 'Content-Security-Policy'
 
-/** Pages may load styles, scripts and images from this server only, and post forms only to this target. */
+/** Pages have no script, load styles and images from this server only, and post forms only to this target. */
 function pagePolicy(formTarget: string): string {
-  const sources = ["style-src 'self'", "script-src 'self'", "img-src 'self'"]
+  const sources = ["style-src 'self'", "img-src 'self'"]
   const limits = [`form-action ${formTarget}`, "base-uri 'none'", "frame-ancestors 'none'"]
   return ["default-src 'none'", ...sources, ...limits].join('; ')
 }

@@ -55,7 +55,7 @@ async function openPage(url: string, { headers = {}, ...init }: RequestInit): Pr
 }
 
 const policy =
-  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; " +
+  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " +
   "base-uri 'none'; frame-ancestors 'none'"
 
 function checkPage({ headers, html }: Pick<ShownPage, 'headers' | 'html'>): void {
@@ -65,9 +65,7 @@ function checkPage({ headers, html }: Pick<ShownPage, 'headers' | 'html'>): void
   assert.match(html, /^<!doctype html>\n<html lang="en">\n/)
   assert.match(html, /<meta name="viewport" content="width=device-width, initial-scale=1">/)
   assert.match(html, /<title>[^<]+ – Berth<\/title>/)
-  const [before, after, ...more] = html.split('<script src="/berth.js" defer></script>')
-  assert.deepEqual([more.length, after === undefined], [0, false], 'one script, which is ours')
-  const tags = `${before}${after}`.replace(/"[^"]*"/g, '""')
+  const tags = html.replace(/"[^"]*"/g, '""')
   assert.doesNotMatch(tags, /<(script|iframe|object|embed|base|style)\b|<[^>]* (style|on\w+)=/i)
   assert.doesNotMatch(html, /\b(href|src|action|url)=(?!"?\/(?!\/))/i, 'something leads outside')
 }
