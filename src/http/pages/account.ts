@@ -141,7 +141,7 @@ function accountPage(details: AccountDetails, outcome: FormOutcome): Page {
   const { created, done, formError = null, typed = {} } = outcome
   const body = html`<h1>Account</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
-<nav class="jump" aria-label="On this page"><a href="${accountPath}#tokens">API tokens</a>
+<nav aria-label="On this page"><a href="${accountPath}#tokens">API tokens</a>
 <a href="${accountPath}#sessions">Sessions</a> <a href="${accountPath}#password">Password</a></nav>
 ${alertOf(formError)}
 ${done ? html`<div class="done" role="status"><p><strong>${done}</strong></p></div>` : null}
@@ -174,7 +174,7 @@ ${
 
 /** A closed form behind its title; open if it has an error. */
 function disclosed(title: string, act: string, typed: Form, content: Html): Html {
-  const attributes = attributesOf({ class: 'form', open: typed.act === act })
+  const attributes = attributesOf({ open: typed.act === act })
   return html`<details ${attributes}><summary>${title}</summary>${formFor(act, content)}</details>`
 }
 

@@ -113,14 +113,14 @@ const lifetimes = [1, 7, 30, 90, 365]
 const dayMs = 24 * 60 * 60 * 1000
 const dated = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' })
 
-/** One of several values, by value; the first unless another one was chosen. */
+/** One of several values; the first unless another one was chosen. */
 export function choiceOf(
   name: string,
   label: string,
-  choices: Readonly<Record<string, string>>,
+  choices: readonly (readonly [value: string, text: string])[],
   chosen: string | undefined,
 ): Html {
-  const options = Object.entries(choices).map(
+  const options = choices.map(
     ([value, text]) => html`<option ${attributesOf({ value, selected: value === chosen })}>${text}</option>`,
   )
   return html`<div class="field"><label for="${name}">${label}</label>
@@ -128,11 +128,11 @@ export function choiceOf(
 }
 
 export function expiryChoice(chosen: string | undefined): Html {
-  const ends = lifetimes.map((days) => {
+  const ends = lifetimes.map((days): [string, string] => {
     const end = dated.format(Date.now() + days * dayMs)
     return [String(days), `in ${days} ${days === 1 ? 'day' : 'days'}, on ${end}`]
   })
-  return choiceOf('expires_in_days', 'The token ends', { '': 'never', ...Object.fromEntries(ends) }, chosen)
+  return choiceOf('expires_in_days', 'The token ends', [['', 'never'], ...ends], chosen)
 }
 
 export interface FormError {

@@ -114,7 +114,11 @@ Its repositories can now be deployed.</p>
   return pageOf({ title: 'Connected', body, reader: 'user' })
 }
 
-const providers = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea or Forgejo' }
+const providers = [
+  ['github', 'GitHub'],
+  ['gitlab', 'GitLab'],
+  ['gitea', 'Gitea or Forgejo'],
+] as const
 
 const accountFields: Field[] = [
   {

@@ -34,6 +34,7 @@ test('the page shows the requester, the time, the rights and the code to compare
   assert.match(text, / , to be connected to 127\.0\.0\.1:\d+/)
   assert.ok(text.includes(`Code ${code} Approve only when the code here is the one in your terminal.`))
   assert.match(text, /The request expires in 10 minutes\s?\./)
+  assert.match(html, /<select [^>]*name="expires_in_days"><option value="" ?>never</)
   assert.doesNotMatch(html, /autofocus/)
 })
 
