@@ -32,10 +32,10 @@ export async function storeUpload<Result>(
     const sizeBytes = await context.whileDiskHasRoom('an upload', (signal) =>
       upload.receive({
         open: () => assertDiskSpace(context, upload.contentLength ?? 0),
-        async write(pieces) {
+        async write(piece) {
           signal.throwIfAborted()
-          for (const piece of pieces) addToHead(piece)
-          await draft.write(pieces)
+          addToHead(piece)
+          await draft.write([piece])
         },
       }),
     )

@@ -22,14 +22,13 @@ function keepingSink(gate: Promise<unknown> = Promise.resolve()) {
   const seen = { pieces: [] as Uint8Array[], writes: 0, atWork: 0, largestBytes: 0, outcome: null as unknown }
   const sink: Sink = {
     open: async () => {},
-    async write(pieces) {
+    async write(piece) {
       seen.atWork += 1
       seen.writes += 1
       assert.equal(seen.atWork, 1, 'one write at a time')
-      const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0)
-      seen.largestBytes = Math.max(seen.largestBytes, sizeBytes)
+      seen.largestBytes = Math.max(seen.largestBytes, piece.length)
       await gate
-      seen.pieces.push(Buffer.concat(pieces))
+      seen.pieces.push(piece)
       seen.atWork -= 1
     },
   }
