@@ -19,7 +19,6 @@ interface FollowOptions {
   follow: boolean
   /** The number of the last line that the reader has; 0 for none. */
   after: number
-  /** Converts a line. Must be the same for every reader of a log, because frames are cached. */
   show?: Show
   /** The log never ends, so a read without `follow` always sends `end`. */
   isEndless?: true
@@ -34,15 +33,6 @@ export function logEvents(logs: LogSource, id: string, options: FollowOptions): 
     stream.onWritable(follower)
     if (options.follow) stream.onClose(logs.watch(id, follower))
     follower()
-  })
-}
-
-/** A stream with one system line, which refers to another log. */
-export function hintEvents(line: string): Events {
-  return new Events((stream) => {
-    const data = JSON.stringify({ ts: new Date().toISOString(), stream: 'system', line })
-    stream.write(`${retry}event: log\ndata: ${data}\n\n${end}`)
-    stream.end()
   })
 }
 
@@ -99,9 +89,9 @@ function followLog(logs: LogSource, id: string, options: FollowOptions, stream: 
     // Checked before reading lines: if the log ends in the meantime, it is read again.
     const isEnded = logs.isEnded(id)
     const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
-    for (const { last, bytes } of batch ? framesAfter(batch, cursor, show) : []) {
+    for (const { last, text } of batch ? framesAfter(batch, cursor, show) : []) {
       if (!stream.isWritable()) return false
-      stream.write(bytes)
+      stream.write(text)
       cursor = last
     }
     if (batch) return true
@@ -140,36 +130,15 @@ function createPump(stream: EventStream, step: () => Promise<boolean>, onError: 
   }
 }
 
-interface Frame {
-  last: number
-  bytes: Buffer
-}
-
-/** Frames are encoded once for all followers, because they share the batch object. */
-const encoded = new WeakMap<Batch, Frame[]>()
-
-function framesAfter(batch: Batch, cursor: number, show: Show): Frame[] {
-  if (batch.first <= cursor) {
-    return encode({ first: cursor + 1, lines: batch.lines.slice(cursor + 1 - batch.first) }, show)
-  }
-  let frames = encoded.get(batch)
-  if (!frames) {
-    frames = encode(batch, show)
-    encoded.set(batch, frames)
-  }
-  return frames
-}
-
-/** Encodes frames of bounded size, because a blocked socket buffers one frame. */
-function encode({ first, lines }: Batch, show: Show): Frame[] {
-  const frames: Frame[] = []
+/** Frames of bounded size, because a blocked socket buffers one. */
+function* framesAfter({ first, lines }: Batch, cursor: number, show: Show) {
   let text = ''
   for (const [index, line] of lines.entries()) {
-    const number = first + index
-    text += `id: ${number}\nevent: log\ndata: ${JSON.stringify(show(line))}\n\n`
+    const last = first + index
+    if (last <= cursor) continue
+    text += `id: ${last}\nevent: log\ndata: ${JSON.stringify(show(line))}\n\n`
     if (text.length < frameLimitChars && index < lines.length - 1) continue
-    frames.push({ last: number, bytes: Buffer.from(text) })
+    yield { last, text }
     text = ''
   }
-  return frames
 }

@@ -19,7 +19,7 @@ import { wantedInstances } from '../../domain/service-types.ts'
 import { conflict, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, type Events, get, patch, post, tagged } from '../pipeline/route.ts'
-import { hintEvents, logEvents } from '../pipeline/sse.ts'
+import { logEvents } from '../pipeline/sse.ts'
 import { envBodyLimitBytes } from '../pipeline/validation.ts'
 import { parkedReason } from '../records/actor-record.ts'
 import { showAccessLine, showRuntimeLine } from '../records/log-lines.ts'
@@ -95,6 +95,7 @@ export const serviceRoutes = tagged('Services', [
     query: ServiceLogQuery,
     response: 'stream',
     events: ServiceLogEvents,
+    problems: ['conflict'],
     handler: serviceLogs,
   }),
   post('/services/{id}/restart', {
@@ -283,7 +284,8 @@ function serviceLogs(call: CallById<ServiceLogQuery>): Events {
   const { context, params, query, lastEventId, log } = call
   const { id, name, type } = findService(context.storage, params.id)
   if (type === 'cron_job') {
-    return hintEvents(`the output of a cron job is in the logs of its runs: berth jobs ${name} lists them`)
+    const hint = `berth jobs ${name} lists them`
+    throw conflict(`the output of a cron job is in the logs of its runs`, hint)
   }
   const { runtimeLogs, accessLogs } = context.storage
   const logs = query.access ? accessLogs : runtimeLogs
