@@ -16,8 +16,6 @@ export interface Platform {
   node: string
   /** `linux x64` */
   system: string
-  /** The glibc version of the host; undefined with another C library. */
-  glibc(): string | undefined
   load(name: string): Promise<unknown>
 }
 
@@ -32,13 +30,10 @@ export const berthd: Program = {
 /** The oldest supported release of each major version; `engines` in package.json has the same list. */
 const minimumVersions = ['20.19', '22.12', '24.0']
 const supportedVersions = 'Node 20 (20.19 or newer), 22 (22.12 or newer) or 24'
-/** The HTTP server's binaries for Node 22 and 24 are built against it. */
-const newestGlibc = '2.38'
-/** Distributions with that glibc. */
-const distributionsByGlibc: Record<string, string> = {
-  '2.34': ' (Debian 12, Ubuntu 22.04)',
-  '2.38': ' (Debian 13, Ubuntu 24.04)',
-}
+/** What the binaries of the native packages are built against. */
+const neededGlibc =
+  'it needs glibc: 2.34 (Debian 12, Ubuntu 22.04) with Node 20, ' +
+  '2.38 (Debian 13, Ubuntu 24.04) with Node 22 and 24'
 
 /** Loads the program on a supported platform. Otherwise prints one line with the version to install. */
 export function start(program: Program, load: () => Promise<unknown>): void {
@@ -56,7 +51,9 @@ export function start(program: Program, load: () => Promise<unknown>): void {
 
 /** The reason why the program cannot run here, with the remedy; null if it can. */
 export async function platformProblem(program: Program, platform: Platform): Promise<string | null> {
-  if (!runsOn(program, platform.node)) return nodeProblem(program, platform)
+  if (!runsOn(program, platform.node)) {
+    return `Node ${platform.node} is not supported: install ${supportedVersions}`
+  }
   for (const name of program.natives) {
     try {
       await platform.load(name)
@@ -74,34 +71,13 @@ function runsOn({ supportsNewer }: Program, node: string): boolean {
     : supportsNewer && major(node) > major(minimumVersions[0] as string)
 }
 
-function nodeProblem({ natives }: Program, { node, glibc }: Platform): string {
-  const glibcVersion = natives.length > 0 ? glibc() : undefined
-  const isOldHost = glibcVersion !== undefined && minor(glibcVersion) < minor(newestGlibc)
-  const required = `glibc ${newestGlibc}${distributionsByGlibc[newestGlibc]}`
-  const supported = isOldHost
-    ? `Node 20 (20.19 or newer); 22 and 24 need ${required}, this host has ${glibcVersion}`
-    : supportedVersions
-  return `Node ${node} is not supported: install ${supported}`
-}
-
-function nativeModuleProblem(name: string, error: unknown, platform: Platform): string {
+/** The reason is the last line: a wrapper puts its own message before it. */
+function nativeModuleProblem(name: string, error: unknown, { node, system }: Platform): string {
   const message = error instanceof Error ? error.message : String(error)
-  const { node, system } = platform
   if (message.includes(`Cannot find package '${name}'`)) return `the package ${name} is missing: run npm ci`
-  const glibc = platform.glibc()
-  if (glibc === undefined) return `${name} needs glibc; this host has another C library: use Debian or Ubuntu`
-  const match = /GLIBC_(\d+\.\d+)' not found/.exec(message)
-  if (match === null) return `${name} does not load with Node ${node} on ${system}: ${lastLineOf(message)}`
-  const needed = match[1] as string
-  const isOfNode = name === 'uWebSockets.js' && major(node) > 20
-  const here = `glibc ${needed}${distributionsByGlibc[needed] || ''}; this host has ${glibc}`
-  return isOfNode ? `Node ${major(node)} needs ${here}: use Node 20` : `${name} needs ${here}`
-}
-
-/** The last line: a wrapper puts its own message before the reason. */
-function lastLineOf(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '')
-  return (lines[lines.length - 1] || '').trim()
+  const reason = (lines[lines.length - 1] || '').trim()
+  return `${name} does not load with Node ${node} on ${system}: ${reason}; ${neededGlibc}`
 }
 
 function major(version: string): number {
@@ -115,9 +91,5 @@ function minor(version: string): number {
 const thisPlatform: Platform = {
   node: process.versions.node,
   system: `${process.platform} ${process.arch}`,
-  glibc() {
-    const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
-    return header?.glibcVersionRuntime
-  },
   load: (name) => import(name),
 }
