@@ -1,5 +1,8 @@
-// Reads fetched objects. All of them are written by strangers, so each output has a limit.
-import { Failure } from '../errors.ts'
+// Reads fetched objects. All of them are written by strangers, so each output has a limit. The only file that
+// uses simple-git, and only for quick commands: it kills git without git's helper processes, so long
+// operations use process.ts.
+import { simpleGit } from 'simple-git'
+import { Failure, messageOf } from '../errors.ts'
 import { readingEnvironment } from './environment.ts'
 import { GitError, runGit } from './process.ts'
 
@@ -17,11 +20,38 @@ export interface History {
 /** The largest .gitmodules known, of the Emacs packages (emacsmirror/epkgs), has 0.9 MB. */
 const maxSettingsMib = 1
 const bytesPerMib = 1024 * 1024
+/** git repeats the name of the section for each setting. */
+const maxOutputMib = 4
 
 export function openHistory(directory: string, marker: string, signal: AbortSignal): History {
   const env = { ...readingEnvironment(marker), GIT_LITERAL_PATHSPECS: '1' }
-  const run = { cwd: directory, env, mask: (text: string) => text, onLine() {}, signal }
-  const read = (...args: string[]) => runGit(args, run)
+  // simple-git treats these variables as an attack; ours exclude the host's configuration.
+  // By default simple-git takes what it has read 50 ms after git ended, which is nothing on a busy machine.
+  const completion = { onClose: true, onExit: false }
+  const guards = { allowEnvironment: Object.keys(env), unsafe: { allowUnsafeConfigPaths: true } }
+
+  async function read(...args: string[]): Promise<string> {
+    const limit = new AbortController()
+    const abort = AbortSignal.any([signal, limit.signal])
+    const git = simpleGit({ baseDir: directory, abort, completion, ...guards }).env(env)
+    git.outputHandler((_, stdout) => {
+      let sizeBytes = 0
+      stdout.on('data', (chunk: Buffer) => {
+        sizeBytes += chunk.length
+        if (sizeBytes > maxOutputMib * bytesPerMib) limit.abort()
+      })
+    })
+    try {
+      return await git.raw(args)
+    } catch (error) {
+      signal.throwIfAborted()
+      const isTooLong = limit.signal.aborted
+      const lines = isTooLong
+        ? [`its output is larger than ${maxOutputMib} MiB`]
+        : messageOf(error).split('\n')
+      throw new GitError(args[0] ?? '', lines)
+    }
+  }
 
   return {
     async find(commit) {
@@ -40,7 +70,8 @@ export function openHistory(directory: string, marker: string, signal: AbortSign
       const onOutput = (line: string) => {
         if (message.length < length) message += `${line}\n`
       }
-      await runGit(['log', '-1', '--encoding=UTF-8', '--format=%B', sha, '--'], { ...run, onOutput })
+      const run = { cwd: directory, env, mask: (text: string) => text, onLine() {}, signal, onOutput }
+      await runGit(['log', '-1', '--encoding=UTF-8', '--format=%B', sha, '--'], run)
       return message.trimEnd()
     },
     async settingsOf(sha, file) {

@@ -170,7 +170,7 @@ const excessive: [what: string, file: string, message: RegExp][] = [
   [
     'a long name with many settings',
     section('x'.repeat(500_000), 'a=1\n'.repeat(100_000)),
-    /^\.gitmodules cannot be read as a git configuration: its output is larger than 64 MiB$/,
+    /^\.gitmodules cannot be read as a git configuration: its output is larger than 4 MiB$/,
   ],
   [
     'many submodules',

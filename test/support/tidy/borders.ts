@@ -77,7 +77,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/git/',
-    packages: [],
+    packages: ['simple-git'],
     node: true,
     values: ['src/git/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
     types: [],
