@@ -1,8 +1,6 @@
 // The options that every command accepts, before or after its name. Commander would let a command accept all
 // options of its parents, including `--version`, so each gets its own copy of the shared ones.
 import { type Command, Option } from 'commander'
-import { nearest } from '../nearest-name.ts'
-import { usageFailure } from './failure.ts'
 
 const options = [
   new Option('--server <name|url>', 'the server; otherwise BERTH_SERVER, berth.json, or the default'),
@@ -25,17 +23,6 @@ export function shareOptions(program: Command): void {
 function addBelow(command: Command): void {
   for (const { flags } of [...options, tokenOption]) command.addOption(new Option(flags).hideHelp())
   for (const below of command.commands) addBelow(below)
-  command.hook('preSubcommand', (_, below) => assertNoParentOption(command, below))
-}
-
-/** Suggests `--json` for `--jsno`: commander only considers the options that the help shows. */
-export function sharedOption(message: string): string | undefined {
-  const [, wanted = ''] = /^unknown option '(--[\w-]+)/.exec(message) ?? []
-  const meant = nearest(
-    wanted,
-    options.map(({ long }) => long ?? ''),
-  )
-  return meant === null ? undefined : `did you mean ${meant}?`
 }
 
 /** Copies the global options of a command to the program. If an option occurs twice, the last one wins. */
@@ -46,18 +33,4 @@ function copyToProgram(program: Command, command: Command): void {
       if (isGiven) program.setOptionValue(name, ancestor.getOptionValue(name))
     }
   }
-}
-
-/** `berth env --show set shop A=1`: that option belongs only to `berth env`. */
-function assertNoParentOption(command: Command, below: Command): void {
-  const shared = [...options, tokenOption].map((option) => option.attributeName())
-  const sameOption = command.options.find((option) => {
-    const name = option.attributeName()
-    return !shared.includes(name) && command.getOptionValueSource(name) === 'cli'
-  })
-  if (sameOption)
-    throw usageFailure(
-      `unknown option '${sameOption.long}'`,
-      `berth ${command.name()} ${below.name()} --help`,
-    )
 }

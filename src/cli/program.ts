@@ -1,7 +1,7 @@
 // All commands of `berth`: each file of commands/ adds its own, and help shows them in these groups.
 
 import { styleText } from 'node:util'
-import { type Argument, type Command, CommanderError, type Help, type OutputConfiguration } from 'commander'
+import { type Argument, type Command, CommanderError, type OutputConfiguration } from 'commander'
 import { version } from '../version.ts'
 import { openSession } from './client/session.ts'
 import { BerthCommand, perform, printFailure } from './command.ts'
@@ -119,7 +119,7 @@ function helpFor({ stdout, env }: Invocation): OutputConfiguration {
 function styleHelp(program: Command): void {
   program
     .configureHelp({
-      formatHelp,
+      visibleCommands: ({ commands }) => commands.filter((command) => command.name() !== 'complete'),
       styleTitle: (text) => styleText('bold', text, { validateStream: false }),
       // The part after a semicolon is shown only in the command's own help.
       subcommandDescription: (command) => command.description().split(';')[0]!,
@@ -130,38 +130,6 @@ function styleHelp(program: Command): void {
         ? '\nDetails: berth COMMAND --help. The server has the manual at /docs.'
         : '\nEvery command also takes --server, --token-file, --json and --no-color: berth --help',
     )
-}
-
-function formatHelp(command: Command, help: Help): string {
-  const width = help.padWidth(command, help)
-  const item = (term: string, text: string) => help.formatItem(term, width, text, help)
-  const section = (heading: string, items: string[]) =>
-    items.length === 0 ? [] : [help.styleTitle(heading), ...items, '']
-  const commands = help.visibleCommands(command).filter((one) => one.name() !== 'help')
-  const groups = [...new Set(commands.map((one) => one.helpGroup() || 'Commands:'))]
-  return [
-    `${help.styleTitle('Usage:')} ${help.commandUsage(command)}`,
-    '',
-    help.boxWrap(help.commandDescription(command), help.helpWidth ?? maxColumns),
-    '',
-    ...section(
-      'Arguments:',
-      help
-        .visibleArguments(command)
-        .map((argument) => item(argument.name(), help.argumentDescription(argument))),
-    ),
-    ...groups.flatMap((group) => {
-      const grouped = commands.filter((one) => (one.helpGroup() || 'Commands:') === group)
-      const items = grouped.map((one) => item(help.subcommandTerm(one), help.subcommandDescription(one)))
-      return section(group, items)
-    }),
-    ...section(
-      'Options:',
-      help
-        .visibleOptions(command)
-        .map((option) => item(help.optionTerm(option), help.optionDescription(option))),
-    ),
-  ].join('\n')
 }
 
 /** `[name]`, or `name` if it is required. */

@@ -1,9 +1,6 @@
 // Usage errors: the problem and the usage. Commander's error code identifies the format of its message.
 import type { Command, CommanderError } from 'commander'
-import { quote } from '../domain/shell-word.ts'
-import { nearest } from '../nearest-name.ts'
 import { type CliFailure, usageFailure } from './failure.ts'
-import { sharedOption } from './global-options.ts'
 
 /** Commands of similar tools, and the equivalent command here. */
 const commandSynonyms: Record<string, string> = {
@@ -25,41 +22,19 @@ const commandSynonyms: Record<string, string> = {
   version: '--version',
 }
 
-/** What was meant by a wrong use of a command: a pattern of the problem, and the command that does it. */
-const intentions: Record<string, [problem: RegExp, meant: (name: string, file: string) => string][]> = {
-  'berth db restore': [[/takes no argument/, (name, file) => `berth db restore ${name} < ${file}`]],
-  'berth env set': [[/option '--env-file/, (name, file) => `berth env import ${name} ${file}`]],
-  'berth update': [
-    [/option '--env-file/, (name, file) => `berth env import ${name} ${file}`],
-    [/option '--env/, (name) => `berth env set ${name} KEY=VALUE`],
-    [/option '--name/, (name) => `a service keeps its name: berth create NEW, then: berth delete ${name}`],
-  ],
-  'berth scale': [[/^NUMBER is '0+'/, (name) => `berth suspend ${name}`]],
-}
-
 /** `args` are all words after `berth`. */
-export function wrongUsage(command: Command, error: CommanderError, args: string[]): CliFailure {
-  const failure = usageProblem(command, error, args)
-  const [, meant] = intentions[pathOf(command)]?.find(([problem]) => problem.test(failure.message)) ?? []
-  if (!meant) return failure
-  const words = command.args.flatMap((word) => word.split(/(?<=^--env-file)=/))
-  const flag = words.indexOf('--env-file')
-  const [name = 'NAME', other = 'FILE'] = words
-  const file = flag === -1 ? other : (words[flag + 1] ?? 'FILE')
-  return usageFailure(failure.message, meant(quote(name), quote(file)))
-}
-
-function usageProblem(command: Command, { code, message }: CommanderError, args: string[]): CliFailure {
+export function wrongUsage(command: Command, { code, message }: CommanderError, args: string[]): CliFailure {
   const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
   if (command.name() === 'run' && !args.includes('--')) {
     return usageFailure(what, 'put the command after --: berth run NAME -- COMMAND')
   }
   if (code === 'commander.unknownCommand') return unknownCommand(command, what, suggestion)
-  if (code === 'commander.help') return unknownTopic(command)
+  if (code === 'commander.help')
+    return usageFailure(`unknown command '${command.args.at(-1)}'`, helpOf(command))
   if (code === 'commander.excessArguments') return surplus(command)
   if (code === 'commander.missingArgument') return usageFailure(what, usageOf(command))
   if (code === 'commander.invalidArgument') return wrongValue(command, what)
-  return usageFailure(what, tidy(suggestion) ?? sharedOption(what) ?? helpOf(command))
+  return usageFailure(what, tidy(suggestion) ?? helpOf(command))
 }
 
 /** `(Did you mean deploy?)` → `did you mean deploy?` */
@@ -75,23 +50,10 @@ function unknownCommand(command: Command, what: string, suggestion: string | und
   return usageFailure(what, hint ?? helpOf(command))
 }
 
-/** `berth help deply` */
-function unknownTopic(command: Command): CliFailure {
-  const word = command.args.at(-1) ?? ''
-  const names = command.commands.map((below) => below.name())
-  const meant = nearest(word, names)
-  const hint = meant === null ? helpOf(command) : `did you mean berth help ${meant}?`
-  return usageFailure(`unknown command '${word}'`, hint)
-}
-
-/** If the command has subcommands, the first excess word was probably meant as a subcommand. */
 function surplus(command: Command): CliFailure {
   const [word = ''] = command.args.slice(command.registeredArguments.length)
-  const names = command.commands.map((below) => below.name())
-  const meant = nearest(command.args[0] ?? '', names)
-  const hint = meant === null ? null : `did you mean ${pathOf(command)} ${meant}?`
-  const way = names.length > 0 ? helpOf(command) : usageOf(command)
-  return usageFailure(`${pathOf(command)} takes no argument '${word}'`, hint ?? way)
+  const way = command.commands.length > 0 ? helpOf(command) : usageOf(command)
+  return usageFailure(`${pathOf(command)} takes no argument '${word}'`, way)
 }
 
 /** `NUMBER is 'x': it must be a whole number` for an argument, `--limit is 'x': …` for an option. */

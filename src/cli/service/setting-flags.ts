@@ -60,9 +60,10 @@ export function parseWholeNumber(text: string): number {
   return Number(text)
 }
 
-/** The same, but not 0. */
+/** The same, but not 0: a number of instances. */
 export function parsePositive(text: string): number {
-  if (!/^0*[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 or more.')
+  if (!/^0*[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('It must be 1 or more; berth suspend stops all.')
   return Number(text)
 }
 
