@@ -1,10 +1,7 @@
 // A command of `berth`: its session, its examples, and its errors as messages and an exit code.
 
-import { join } from 'node:path'
 import { Command } from 'commander'
-import { version } from '../version.ts'
 import type { Cli } from './client/session.ts'
-import { readJsonFile, stateFolder, writeJsonFile } from './config/json-file.ts'
 import { CliFailure, exitCodes, interruption } from './failure.ts'
 import { type Output, plain } from './terminal/output.ts'
 
@@ -53,7 +50,6 @@ export async function perform(cli: Cli, action: Action<[]>): Promise<number> {
     return printFailure(cli.out, cli.signal.aborted ? asInterruption(error) : error)
   } finally {
     cli.out.rest()
-    noticeUpdate(cli)
   }
 }
 
@@ -77,31 +73,4 @@ function asInterruption(error: unknown): CliFailure {
 function asBug(error: unknown): CliFailure {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return new CliFailure(`internal error of berth: ${text}`)
-}
-
-const dayMs = 24 * 60 * 60 * 1000
-
-/** Runs after a command, only at a terminal. Its errors are ignored. */
-function noticeUpdate({ env, out, serverVersion }: Cli, now = Date.now()): void {
-  if (!out.isLive || serverVersion === undefined || !isNewer(serverVersion, version)) return
-  try {
-    const path = join(stateFolder(env), 'update-notice.json')
-    const last = (readJsonFile(path) as { at?: number } | undefined)?.at ?? 0
-    if (last <= now && now - last < dayMs) return
-    writeJsonFile(path, { at: now })
-    out.say(
-      out.tint('dim', ` ! the server is at ${plain(serverVersion)}, this berth at ${version}: update it`),
-    )
-  } catch {
-    // A read-only home directory is not an error.
-  }
-}
-
-/** Compares three-part versions; any other version is not newer. */
-export function isNewer(one: string, other: string): boolean {
-  const numbersOf = (text: string) => (/^(\d+)\.(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number)
-  const [mine, theirs] = [numbersOf(other), numbersOf(one)]
-  if (mine.length !== 3 || theirs.length !== 3) return false
-  const differentIndex = theirs.findIndex((number, index) => number !== mine[index])
-  return differentIndex !== -1 && theirs[differentIndex]! > mine[differentIndex]!
 }

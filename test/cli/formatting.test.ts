@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isNewer } from '../../src/cli/command.ts'
 import { warningLines } from '../../src/cli/deploy/labels.ts'
 import { clockTime, dayAndTime, haveSameClock } from '../../src/cli/job/instants.ts'
 import { age, span, timeLeft } from '../../src/cli/terminal/ages.ts'
@@ -94,20 +93,6 @@ test('a table aligns wide letters, emoji and colours by their columns', () => {
     `${paint('', '漢字')}  12  x`,
     `${paint('', '👍')}     3`,
   ])
-})
-
-test('versions are compared by their numbers', () => {
-  const newer = [
-    ['0.2.0', '0.1.9'],
-    ['1.0.0', '0.10.0'],
-    ['0.1.10', '0.1.9'],
-  ] as const
-  for (const [one, other] of newer) {
-    assert.equal(isNewer(one, other), true)
-    assert.equal(isNewer(other, one), false)
-  }
-  assert.equal(isNewer('0.1.0', '0.1.0'), false)
-  assert.equal(isNewer('unknown', '0.1.0'), false)
 })
 
 test('the command that adds a disk can be copied into a shell', () => {

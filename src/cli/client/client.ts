@@ -37,7 +37,6 @@ export interface ClientOptions {
   token: string | undefined
   isAssumed?: boolean | undefined
   signal: AbortSignal
-  onResponse?(headers: Headers): void
 }
 
 const bufferBytes = 256 * 1024
@@ -57,7 +56,7 @@ const exitCodeOfStatus: Record<number, number> = {
   404: exitCodes.notFound,
 }
 
-export function createClient({ url, token, isAssumed, signal, onResponse }: ClientOptions): Client {
+export function createClient({ url, token, isAssumed, signal }: ClientOptions): Client {
   async function open(method: string, path: string, options: OpenOptions = {}): Promise<Response> {
     const ended = options.signal ? AbortSignal.any([signal, options.signal]) : signal
     const request = {
@@ -74,7 +73,6 @@ export function createClient({ url, token, isAssumed, signal, onResponse }: Clie
     const response = await fetch(addressOf(url, path, options.query), request).catch((error: unknown) => {
       throw ended.aborted ? interruption() : unreachable(url, error, isAssumed)
     })
-    onResponse?.(response.headers)
     if (response.status >= 300) throw await toFailure(url, response, options.nameOf)
     return response
   }

@@ -19,8 +19,6 @@ export interface Cli extends Invocation {
   readonly serverName: string
   readonly server: ServerChoice
   readonly flags: GlobalFlags
-  /** The version from the header of the server's last response; undefined before the first response. */
-  readonly serverVersion: string | undefined
 }
 
 // The server is chosen on first use: `berth login` must work without a known server.
@@ -28,7 +26,6 @@ export function openSession(invocation: Invocation, flags: GlobalFlags): Cli {
   const { env, signal } = invocation
   let choice: ServerChoice | null = null
   let client: Client | null = null
-  let serverVersion: string | undefined
   const server = () => {
     choice ??= chooseServer({
       ...invocation,
@@ -38,15 +35,12 @@ export function openSession(invocation: Invocation, flags: GlobalFlags): Cli {
     })
     return choice
   }
-  const onResponse = (headers: Headers) => {
-    serverVersion = headers.get('berth-version') ?? undefined
-  }
   return {
     ...invocation,
     out: openOutput({ ...invocation, isJson: flags.json === true }),
     flags,
     get client() {
-      client ??= createClient({ ...server(), signal, onResponse })
+      client ??= createClient({ ...server(), signal })
       return client
     },
     get serverName() {
@@ -54,9 +48,6 @@ export function openSession(invocation: Invocation, flags: GlobalFlags): Cli {
     },
     get server() {
       return server()
-    },
-    get serverVersion() {
-      return serverVersion
     },
   }
 }

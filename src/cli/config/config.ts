@@ -1,8 +1,6 @@
 // The user's servers, with their tokens: `$XDG_CONFIG_HOME/berth/config.json`, mode 0600.
 
-import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { sleep } from '../../async/sleep.ts'
+import { join } from 'node:path'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { configFolder, readJsonFile, writeJsonFile } from './json-file.ts'
 
@@ -31,16 +29,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return { default: stored.default, servers: stored.servers ?? {} }
 }
 
-/** Serializes changes, also across processes. Each change starts from the result of the previous change. */
-export async function changeConfig(
-  env: NodeJS.ProcessEnv,
-  change: (config: Config) => Config,
-): Promise<Config> {
-  return withLock(`${configPath(env)}.lock`, () => {
-    const config = change(readConfig(env))
-    writeJsonFile(configPath(env), config)
-    return config
-  })
+export function changeConfig(env: NodeJS.ProcessEnv, change: (config: Config) => Config): Config {
+  const config = change(readConfig(env))
+  writeJsonFile(configPath(env), config)
+  return config
 }
 
 /** A host with a port. The name of a server never looks like this. */
@@ -110,40 +102,4 @@ function isConfig(value: unknown): value is Partial<Config> {
   return Object.values(servers).every(
     (server) => typeof server?.url === 'string' && typeof server.token === 'string',
   )
-}
-
-// A lock between processes of one user: a file that only one of them can create.
-
-const retryMs = 20
-const timeoutMs = 10_000
-/** The lock is held for milliseconds. An older lock was left behind by a process that died. */
-const staleMs = 5000
-
-/** Throws CliFailure if the lock is not available within 10 s, and the errors of the work. */
-async function withLock<T>(path: string, work: () => T): Promise<T> {
-  for (const end = Date.now() + timeoutMs; !tryLock(path); await sleep(retryMs)) {
-    if (Date.now() > end) throw new CliFailure(`${path} is in the way`, { hint: 'remove it' })
-    if (isStale(path)) rmSync(path, { force: true })
-  }
-  try {
-    return work()
-  } finally {
-    rmSync(path, { force: true })
-  }
-}
-
-function tryLock(path: string): boolean {
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    closeSync(openSync(path, 'wx', 0o600))
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw new CliFailure(`cannot write ${path}: ${(error as Error).message}`)
-  }
-}
-
-function isStale(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats !== undefined && Date.now() - stats.mtimeMs > staleMs
 }

@@ -55,22 +55,8 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-export function configFolder(env: NodeJS.ProcessEnv): string {
-  return folderOf(env, 'XDG_CONFIG_HOME', '.config')
-}
-
-export function stateFolder(env: NodeJS.ProcessEnv): string {
-  return folderOf(env, 'XDG_STATE_HOME', '.local/state')
-}
-
-/** Data that can be requested again. */
-export function cacheFolder(env: NodeJS.ProcessEnv): string {
-  return folderOf(env, 'XDG_CACHE_HOME', '.cache')
-}
-
-// The specification requires relative paths in these variables to be ignored.
-function folderOf(env: NodeJS.ProcessEnv, variable: string, fallback: string): string {
-  const value = env[variable]
-  const base = value && isAbsolute(value) ? value : join(env.HOME || homedir(), fallback)
-  return join(base, 'berth')
+// The specification requires a relative path in the variable to be ignored.
+export function configFolder({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string {
+  const isUsable = XDG_CONFIG_HOME && isAbsolute(XDG_CONFIG_HOME)
+  return join(isUsable ? XDG_CONFIG_HOME : join(HOME || homedir(), '.config'), 'berth')
 }

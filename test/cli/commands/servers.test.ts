@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
 import { type FakeServer, someInfo, startFakeServer } from '../../support/cli/fake-server.ts'
-import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { spawnBerth } from '../../support/cli/spawned.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -152,24 +151,5 @@ describe('the choice of a server', { concurrency: 4 }, () => {
     assert.ok(!unusual.stderr.includes('words'), unusual.stderr)
     assert.equal(damaged.code, 1)
     assert.ok(damaged.stderr.includes(path), damaged.stderr)
-  })
-})
-
-describe('a server that is newer', () => {
-  test('is reported once a day, only at a terminal', async (t) => {
-    const server = await startFakeServer(t, () => ({ body: [], headers: { 'berth-version': '99.1.0' } }))
-    const XDG_STATE_HOME = temporaryDirectory(t)
-    const env = { BERTH_SERVER: server.url, XDG_STATE_HOME }
-    const look = async () => {
-      const terminal = openFakeTerminal(t, ['services'], { env })
-      await terminal.ended()
-      return terminal.screen().filter((line) => line.includes('99.1.0')).length
-    }
-
-    const piped = await runBerth(t, ['services'], { env })
-    const reported = [await look(), await look()]
-
-    assert.ok(!piped.stderr.includes('99.1.0'), piped.stderr)
-    assert.deepEqual(reported, [1, 0])
   })
 })

@@ -1,12 +1,9 @@
 // Completion for shells: the script calls `berth complete`, which prints possible next words.
 
-import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { readConfig } from '../../config/config.ts'
-import { cacheFolder, readJsonFile, writeJsonFile } from '../../config/json-file.ts'
 import { usageFailure } from '../../failure.ts'
 
 export function addCompletionCommands(program: BerthCommand): void {
@@ -76,10 +73,9 @@ complete -c berth -f -a '(__berth_words)'
 `,
 }
 
-// Suggests next words. This runs whenever Tab is pressed: no errors, and names are cached for a minute.
+// Suggests next words. This runs whenever Tab is pressed: it prints no errors.
 
 const timeoutMs = 1000
-const cacheLifetimeMs = 60_000
 
 /** The last word is still being typed and may be empty. */
 async function completeWords(program: Command, cli: Cli, words: string[]): Promise<string[]> {
@@ -156,26 +152,12 @@ function serverNames({ env }: Cli): string[] {
 const nouns = ['disks', 'trash'] as const
 type Noun = 'services' | 'datastores' | (typeof nouns)[number]
 
-interface CachedNames {
-  at: number
-  names: string[]
-}
-
-async function fetchNames(noun: Noun, cli: Cli): Promise<string[]> {
+async function fetchNames(noun: Noun, { client }: Cli): Promise<string[]> {
   try {
-    const path = join(cacheFolder(cli.env), `${noun}-${fingerprint(cli.server.url)}.json`)
-    const cached = readJsonFile(path) as CachedNames | undefined
-    if (cached && Date.now() - cached.at < cacheLifetimeMs && cached.at <= Date.now()) return cached.names
     const signal = AbortSignal.timeout(timeoutMs)
-    const found = await cli.client.call<{ name: string }[]>('GET', `/${noun}`, { signal })
-    const names = found.map(({ name }) => name)
-    writeJsonFile(path, { at: Date.now(), names })
-    return names
+    const found = await client.call<{ name: string }[]>('GET', `/${noun}`, { signal })
+    return found.map(({ name }) => name)
   } catch {
     return []
   }
-}
-
-function fingerprint(url: string): string {
-  return createHash('sha256').update(url).digest('hex').slice(0, 16)
 }

@@ -4,6 +4,7 @@ import type { AuthStatus } from '../../../api/access/account.ts'
 import type { PolledTerminalLogin, StartedTerminalLogin } from '../../../api/access/terminal-login.ts'
 import type { Info } from '../../../api/info.ts'
 import { sleep } from '../../../async/sleep.ts'
+import { version } from '../../../version.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
@@ -68,7 +69,7 @@ async function logIn(cli: Cli, address: string | undefined, options: LoginOption
   const { token, info } = await enter().catch((error: unknown) => {
     throw isWithoutScheme(address) ? withClearText(error, url) : error
   })
-  const { name, isFirst } = await storeServer(cli, { url, token })
+  const { name, isFirst } = storeServer(cli, { url, token })
   if (out.isJson) return out.json({ server: name, url, version: info.version })
   printDone(cli, `logged in to ${url}, saved as ${name}`)
   if (url.startsWith('http:') && !isThisHost(url)) {
@@ -92,9 +93,9 @@ function withClearText(error: unknown, url: string): unknown {
 }
 
 /** Uses the name that is free now: other logins may have stored theirs since it was chosen. */
-async function storeServer(cli: Cli, server: KnownServer) {
+function storeServer(cli: Cli, server: KnownServer) {
   let name = ''
-  const { default: chosen } = await changeConfig(cli.env, (config) => {
+  const { default: chosen } = changeConfig(cli.env, (config) => {
     name = chooseTarget(cli, config, server.url).name
     return { default: config.default ?? name, servers: { ...config.servers, [name]: server } }
   })
@@ -177,7 +178,7 @@ async function logOut(cli: Cli, server: string | undefined): Promise<void> {
 /** A token cannot revoke itself: it is only deleted here. */
 export async function forgetServer(cli: Cli, wanted: string): Promise<void> {
   const { name, server } = knownServer(readConfig(cli.env), wanted)
-  await changeConfig(cli.env, (config) => {
+  changeConfig(cli.env, (config) => {
     const { [name]: _, ...servers } = config.servers
     return { default: config.default === name ? undefined : config.default, servers }
   })
@@ -200,6 +201,7 @@ async function whoAmI({ client, out, server }: Cli): Promise<void> {
     ['user', status.user?.email],
     ['token', hint && `…${hint}`],
     ['version', info.version],
+    ['this berth', info.version === version ? null : version],
   ])
 }
 
@@ -227,7 +229,6 @@ async function startTerminalLogin(
 async function awaitApproval(cli: Cli, client: Client, login: StartedLogin): Promise<string> {
   const deadline = Date.now() + login.expires_in * 1000
   let pauseSeconds = login.interval
-  let isUnavailable = false
   while (Date.now() < deadline) {
     await sleep(Math.min(pauseSeconds * 1000, deadline - Date.now()), cli.signal).catch(() => {
       throw interruption()
@@ -235,18 +236,11 @@ async function awaitApproval(cli: Cli, client: Client, login: StartedLogin): Pro
     const response = await poll(client, login)
     if (response.kind === 'token') return response.token
     pauseSeconds = response.kind === 'later' ? response.seconds : login.interval
-    if (response.kind === 'away' && !isUnavailable) cli.out.say(' ! the server does not respond; retrying')
-    if (response.kind === 'pending' && isUnavailable) cli.out.say(' ! the server responds again')
-    isUnavailable = response.kind === 'away'
   }
   throw expired(client.url)
 }
 
-type Polled =
-  | { kind: 'pending' }
-  | { kind: 'away' }
-  | { kind: 'later'; seconds: number }
-  | { kind: 'token'; token: string }
+type Polled = { kind: 'pending' } | { kind: 'later'; seconds: number } | { kind: 'token'; token: string }
 
 async function poll(client: Client, { id, secret }: StartedLogin): Promise<Polled> {
   const path = `/auth/cli/${encodeURIComponent(id)}/token`
@@ -256,7 +250,7 @@ async function poll(client: Client, { id, secret }: StartedLogin): Promise<Polle
     return status === 'approved' && token ? { kind: 'token', token } : { kind: 'pending' }
   } catch (error) {
     if (!(error instanceof CliFailure)) throw error
-    if (error.exitCode === exitCodes.unreachable || error.code === 'unavailable') return { kind: 'away' }
+    if (error.exitCode === exitCodes.unreachable || error.code === 'unavailable') return { kind: 'pending' }
     if (error.code === 'slow_down') return { kind: 'later', seconds: error.retryAfterSeconds ?? 2 }
     throw error.exitCode === exitCodes.notFound ? expired(client.url) : error
   }

@@ -1,6 +1,7 @@
 // The servers that the user is logged in to, and the properties of the chosen server.
 import type { Info } from '../../../api/info.ts'
 import { size } from '../../../quantities.ts'
+import { version } from '../../../version.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
@@ -50,7 +51,7 @@ async function listServers({ env, out }: Cli): Promise<void> {
 async function useServer(cli: Cli, wanted: string): Promise<void> {
   const config = readConfig(cli.env)
   const { name } = knownServer(config, wanted)
-  await changeConfig(cli.env, (config) => ({ ...config, default: name }))
+  changeConfig(cli.env, (config) => ({ ...config, default: name }))
   printDone(cli, `${name} is now the default`)
 }
 
@@ -63,6 +64,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
     ['server', server.name, 'bold'],
     ['address', server.name === server.url ? null : server.url],
     ['version', info.version],
+    ['this berth', info.version === version ? null : version],
     ['up', span(info.uptime_seconds)],
     ['base domain', info.base_domain],
     ['docker', docker ?? 'does not respond', docker ? null : 'red'],
