@@ -2,10 +2,8 @@
 // a clear word and an exit code, never a stack, a full memory or a moved cursor.
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { readUntrustedFile } from '../../src/cli/config/project.ts'
 import { berthEnv, runBerth } from '../support/cli/berth.ts'
 import { startFakeServer } from '../support/cli/fake-server.ts'
@@ -13,10 +11,7 @@ import { openFakeTerminal } from '../support/cli/fake-terminal.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const introducer = '\u001b'
-const mebibyte = 1024 * 1024
 const nobody = 65_534
-/** A flood ends after all, so that a test which drowns in it does too. */
-const floodBytes = 100 * mebibyte
 const events = { 'content-type': 'text/event-stream' }
 
 test('an event that is JSON but not a log line is a failure, not a crash', async (t) => {
@@ -29,31 +24,6 @@ test('an event that is JSON but not a log line is a failure, not a crash', async
     assert.equal(code, 1, data)
     assert.match(stderr, /✘ the server sent an event without ts, stream, line, unlike a Berth server/)
   }
-})
-
-test('an endless event is cut off, despite comments in between', async (t) => {
-  const { env, sentBytes } = await flood(t, events, `data: ${'x'.repeat(50_000)}\n:\n`)
-
-  const { code, stderr } = await runBerth(t, ['logs', '--deploy', 'dep-1'], { env })
-
-  assert.equal(code, 1)
-  assert.match(stderr, /✘ the server sent an event without an end/)
-  assert.ok(sentBytes() < floodBytes / 2, String(sentBytes()))
-})
-
-test('an API call at a terminal ends when a response or one of its lines is endless', async (t) => {
-  const { env: blank } = await flood(t, {}, ' '.repeat(mebibyte))
-  const { env: stream } = await flood(t, events, 'x'.repeat(50_000))
-  const look = async (env: Record<string, string>) => {
-    const terminal = openFakeTerminal(t, ['api', 'GET', '/events'], { env })
-    return [await terminal.ended(), terminal.screen().join('\n')] as const
-  }
-
-  const [first, second] = [await look(blank), await look(stream)]
-
-  assert.deepEqual([first[0], second[0]], [1, 1])
-  assert.match(first[1], /the response of the server is larger than 64 MiB/)
-  assert.match(second[1], /the server sent a line without an end/)
 })
 
 test('a value is printed with escapes, and cannot reach the clipboard at a terminal', async (t) => {
@@ -110,33 +80,3 @@ test('an unreadable file of another user is a failure, not a crash', (t) => {
     if (isRoot) process.seteuid!(0)
   }
 })
-
-/** A server that repeats the same chunk without end; requests that `isMeant` rejects get a short response. */
-async function flood(
-  t: TestContext,
-  headers: Record<string, string>,
-  part: string,
-  isMatch: (asked: IncomingMessage) => boolean = () => true,
-) {
-  let sentBytes = 0
-  const server = createServer((request, response) => {
-    request.resume()
-    if (!isMatch(request)) return void response.end('{}')
-    response.writeHead(200, headers)
-    const sendMore = () => {
-      for (let hasRoom = true; hasRoom && sentBytes < floodBytes; sentBytes += part.length) {
-        hasRoom = response.write(part)
-      }
-      if (sentBytes >= floodBytes) response.end()
-    }
-    response.on('drain', sendMore)
-    sendMore()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
-  return { env: { BERTH_SERVER: `http://127.0.0.1:${port}` }, sentBytes: () => sentBytes }
-}

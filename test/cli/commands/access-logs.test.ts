@@ -38,20 +38,6 @@ test('requests are printed one per line, and followed live', async (t) => {
   ])
 })
 
-test('with --json a request is one value with all details', async (t) => {
-  const { ask, written, options } = await startService(t)
-  ask('/one')
-  await written()
-
-  const { stdout } = await runBerth(t, ['logs', 'web', '--access', '--json'], options)
-
-  const { ts, stream, access } = JSON.parse(stdout)
-  assert.deepEqual(
-    [ts, stream, access.path, access.status, access.duration_ms, access.instance],
-    ['2026-01-02T03:04:05.678Z', 'access', '/one', 200, 12, 0],
-  )
-})
-
 test('at a terminal the colour shows the status, and clients cannot inject control characters', async (t) => {
   const { ask, written, options } = await startService(t)
   for (const [path, status] of [

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Actor } from '../../../src/api/actor.ts'
-import { runBerth, startFakeBerth } from '../../support/cli/berth.ts'
-import { type FakeResponse, problem, startFakeServer } from '../../support/cli/fake-server.ts'
+import { startFakeBerth } from '../../support/cli/berth.ts'
+import { type FakeResponse, problem } from '../../support/cli/fake-server.ts'
 
 const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
 const words = { on_retry: 'it goes on', on_discard: 'nothing supervises it' }
@@ -31,12 +31,6 @@ test('actors lists parked actors first, with time and reason', async (t) => {
   assert.equal(code, 0)
   const lines = ['ID     KIND    STATUS  SINCE      REASON', 'edge   edge    parked  2h 1m ago  a bug']
   assert.equal(stdout, [...lines, 'dep-1  deploy  live\n'].join('\n'))
-})
-
-test('the columns SINCE and REASON are missing when no actor is parked', async (t) => {
-  const server = await startFakeServer(t, () => ({ body: [deploy] }))
-  const { stdout } = await runBerth(t, ['actors'], { env: { BERTH_SERVER: server.url } })
-  assert.equal(stdout, 'ID     KIND    STATUS\ndep-1  deploy  live\n')
 })
 
 test('retry confirms the restart; an actor that is not parked is refused with the reason', async (t) => {

@@ -124,13 +124,3 @@ test('db rm --purge warns that all data is deleted, and skips the trash', async 
   assert.deepEqual([code, stderr], [0, ' ✔ shop-db is being deleted, with its data\n'])
   assert.deepEqual(asked().at(-1), ['DELETE', '/datastores/dst-shop-db?purge=true', undefined])
 })
-
-test('db update leads to db upgrade when a version is given', async (t) => {
-  const { berth, asked } = await startFakeDatastores(t)
-  for (const flag of ['--version', '--server-version']) {
-    const { code, stderr } = await berth('db', 'update', 'shop-db', flag, '17')
-    assert.equal(code, 2)
-    assert.match(stderr, /the version is not a setting\n +berth db upgrade shop-db --to VERSION/)
-  }
-  assert.deepEqual(asked(), [])
-})

@@ -6,7 +6,7 @@ import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { keys } from '../../support/cli/pty.ts'
 import { dockerfile, finishedDeploy, pageApp, until } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
-import { long, sized } from '../../support/system/drill-size.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const introducer = '\x1b'
@@ -135,42 +135,24 @@ test('Ctrl-C leaves the deploy running, prints how to follow it, and ends with e
   assert.equal((await finishedDeploy(suite.api, id!)).status, 'live')
 })
 
-for (const columns of sized([80], [80, 120])) {
-  test(`at ${columns} columns each state has one line, and lines fit`, async (t) => {
-    const files = await pageApp('one', slowStep(5))
-    const { name } = await createService(t, suite.api, files, { deploy: false })
-    const terminal = openFakeTerminal(t, ['deploy', name], { ...suite, columns })
-    await terminal.shows('tick 2')
-    const moving = terminal.screen()
-
-    assert.equal(await terminal.ended(), 0)
-
-    assert.match(moving[1]!, /^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] building {5}\[\d\/\d\] RUN for i in/)
-    assert.match(moving.at(-1)!, /^ {3}│ #\d+ \d\.\d+ tick \d$/)
-    const label = terminal.screen()
-    assert.deepEqual(
-      label.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
-      [...phases.map((name) => `✔ ${name}`), 'slowest: building,'],
-    )
-    const widths = [...moving, ...label].map((line) => line.length)
-    assert.ok(Math.max(...widths) === Math.min(columns, 100) - 1, String(widths))
-  })
-}
-
-long('a deploy that waits for another one of the service names it', async (t) => {
-  const { name, request } = await createService(t, suite.api, await pageApp('one', slowStep(60)), {
-    deploy: false,
-  })
-  const { id } = await request()
+test('at a terminal each state has one line, and lines fit', async (t) => {
+  const files = await pageApp('one', slowStep(5))
+  const { name } = await createService(t, suite.api, files, { deploy: false })
   const terminal = openFakeTerminal(t, ['deploy', name], suite)
+  await terminal.shows('tick 2')
+  const moving = terminal.screen()
 
-  await terminal.shows(`behind ${id}`)
+  assert.equal(await terminal.ended(), 0)
 
-  assert.match(terminal.screen()[0]!, new RegExp(`^ \\S queued {7}behind ${id} +\\d+(\\.\\d)?s$`))
-  const canceled = await runBerth(t, ['cancel', id], suite)
-  assert.equal(canceled.code, 0)
-  assert.equal((await runBerth(t, ['cancel', name], suite)).code, 0)
-  assert.equal(await terminal.ended(), 1)
+  assert.match(moving[1]!, /^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] building {5}\[\d\/\d\] RUN for i in/)
+  assert.match(moving.at(-1)!, /^ {3}│ #\d+ \d\.\d+ tick \d$/)
+  const label = terminal.screen()
+  assert.deepEqual(
+    label.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
+    [...phases.map((name) => `✔ ${name}`), 'slowest: building,'],
+  )
+  const widths = [...moving, ...label].map((line) => line.length)
+  assert.ok(Math.max(...widths) === 79, String(widths))
 })
 
 test('with --json every log line is a value, and the last value is the deploy', async (t) => {

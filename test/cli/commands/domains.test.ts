@@ -1,9 +1,7 @@
 // Domains and addresses from the command line, against the API: what is said, and what then holds.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Deploy } from '../../../src/api/deploy.ts'
-import { runBerth, startBerth, startFakeBerth } from '../../support/cli/berth.ts'
-import { until } from '../../support/daemon/service.ts'
+import { runBerth, startFakeBerth } from '../../support/cli/berth.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
 import { token } from '../../support/http/http-context.ts'
 
@@ -138,22 +136,4 @@ test('the list and the details of a service show its address and edge settings',
     assert.match(shown.stdout, new RegExp(`^${fact}$`, 'm'))
   }
   assert.deepEqual([wrong.code, wrong.stderr.includes('it must be on or off')], [2, true])
-})
-
-test('a deploy that goes live ends with the public address', async (t) => {
-  const { env, create, call, setDeploy, storage } = await start(t)
-  await create({ name: 'shop', image: 'ghcr.io/ada/web:v1', deploy: false })
-  const running = startBerth(t, ['deploy', 'shop'], { env })
-  const { id } = await until('the deploy', async () => {
-    const { body } = await call('GET', '/services/shop/deploys')
-    return (body as unknown as Deploy[])[0]
-  })
-  await setDeploy(id, { status: 'running', phase: 'starting' })
-  await setDeploy(id, { status: 'live', phase: null, finished_at: new Date().toISOString() })
-  await storage.logs.end(id)
-
-  const { code, stdout, stderr } = await running.ended()
-
-  assert.deepEqual([code, stdout], [0, 'http://shop.localhost\n'], stderr)
-  assert.match(stderr, /^ ✔ live +http:\/\/shop\.localhost +\d/m)
 })

@@ -6,7 +6,6 @@ import { type Ended, runBerth } from '../../support/cli/berth.ts'
 import { pageApp } from '../../support/daemon/service.ts'
 import { createService, daemonSuite } from '../../support/daemon/suite.ts'
 import { baseImages } from '../../support/docker/images.ts'
-import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 before(baseImages)
@@ -38,16 +37,4 @@ test('scale, suspend and resume wait until the instances have changed', async (t
   assert.deepEqual([JSON.parse(resumed.stdout).state, await running()], ['live', 2])
   const hasty = await berth(t, 'suspend', name, '--no-wait')
   assert.match(hasty.stderr, /is suspended: its instances are stopping\n/)
-})
-
-long('a deployed private service is shown with the address that other services use', async (t) => {
-  const { name } = await createService(t, suite.api, await pageApp('page'), {
-    type: 'private_service',
-    port: 3000,
-  })
-
-  const { code, stdout, stderr } = await berth(t, 'restart', name)
-
-  assert.deepEqual([code, stdout], [0, `${name}:3000\n`])
-  assert.match(stderr, new RegExp(` ✔ live +${name}:3000 `))
 })

@@ -5,16 +5,12 @@ import { runBerth, startBerth } from '../../support/cli/berth.ts'
 import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { keys } from '../../support/cli/pty.ts'
 import { openTcpGate } from '../../support/cli/tcp-gate.ts'
-import { hostileTexts } from '../../support/daemon/hostile.ts'
 import { finishedDeploy } from '../../support/daemon/service.ts'
 import { daemonSuite } from '../../support/daemon/suite.ts'
 import { baseImages } from '../../support/docker/images.ts'
-import { long } from '../../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 const beating = 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo beat $i; sleep 0.3; done; exit 7'
-/** A command has 4096 characters at most. */
-const wordsAtOnce = 60
 let count = 0
 let worker: Promise<string> | null = null
 
@@ -45,37 +41,6 @@ test('a program gets exactly the given arguments, and its exit code is passed on
   assert.equal(code, 5, stderr)
   assert.equal(stdout, "<a  b>\n<it's>\n<$HOME>\n<*>\n<>\n<-x>\n")
   assert.match(stderr, /^ · running .*\nlate\n ✘ failed +job-\S+ .*\n {3}exited with code 5\n$/)
-})
-
-long('no shell metacharacter is more than part of an argument', async (t) => {
-  const isArgument = (text: string) => !text.includes('\0') && Buffer.from(text).toString() === text
-  const all = hostileTexts({ directory: '/tmp', port: 9 }).filter(
-    (text) => isArgument(text) && text.length < 500,
-  )
-  const each = `for word; do printf %s "$word" | base64 | tr -d '\\n'; echo; done`
-
-  const found: string[] = []
-  for (let at = 0; at < all.length; at += wordsAtOnce) {
-    const words = all.slice(at, at + wordsAtOnce)
-    const { stdout, stderr } = await berth(
-      t,
-      'run',
-      await idleWorker(),
-      '--',
-      'sh',
-      '-c',
-      each,
-      'sh',
-      ...words,
-    )
-    assert.match(stderr, / ✔ succeeded/)
-    found.push(...stdout.split('\n').slice(0, -1))
-  }
-
-  assert.deepEqual(
-    found.map((line) => Buffer.from(line, 'base64').toString()),
-    all,
-  )
 })
 
 test('a run is followed to its end across a cut connection and a killed daemon', async (t) => {
@@ -113,23 +78,6 @@ test('Ctrl-C leaves a run running, and prints how to follow it and how to end it
   )
   assert.equal((await suite.api.get(`/jobs/${id}`)).status, 'running')
   assert.equal((await berth(t, 'cancel', id)).code, 0)
-})
-
-long('a run canceled by someone else ends with 1 and a message; a second cancel is refused', async (t) => {
-  const following = startBerth(
-    t,
-    ['run', await idleWorker(), '--', 'trap "exit 0" TERM; echo begun; sleep 600 & wait'],
-    suite,
-  )
-  await following.shows('begun')
-  const [{ id }] = await suite.api.get(`/services/${await idleWorker()}/jobs`)
-
-  const canceled = await berth(t, 'cancel', id)
-  const { code, stderr } = await following.ended()
-
-  assert.deepEqual([canceled.code, code], [0, 1])
-  assert.match(stderr, new RegExp(` ✘ canceled +${id} .*\n {3}canceled by the server token\n$`))
-  assert.equal((await berth(t, 'cancel', id)).code, 1)
 })
 
 test('a terminal shows the running command and its duration, and clears that at the end', async (t) => {
@@ -177,20 +125,6 @@ test('a cron job is created, shown, run and described as one', async (t) => {
   assert.match((await berth(t, 'schedule', 'nightly')).stdout, /^last run +none yet$/m)
   const idle = await berth(t, 'status', 'nightly')
   assert.deepEqual([idle.stdout, idle.stderr], ['nightly is live\n', '   next: berth schedule nightly\n'])
-})
-
-long('schedule changes take effect immediately, so no restart is suggested', async (t) => {
-  const name = await liveService('cron_job', { schedule: '@daily', start_command: 'true' })
-
-  const moved = await berth(t, 'update', name, '--schedule', '@hourly', '--timezone', 'Asia/Tokyo')
-  const limited = await berth(t, 'update', name, '--overlap', 'replace', '--job-timeout', '5')
-  const command = await berth(t, 'update', name, '--start-command', 'false')
-
-  assert.equal(moved.stderr, ` ✔ ${name}: schedule, timezone saved\n   next: berth schedule ${name}\n`)
-  assert.equal(limited.stderr, ` ✔ ${name}: overlap, job timeout saved\n`)
-  assert.match(command.stderr, new RegExp(`next: berth restart ${name}\n$`))
-  const { schedule, timezone, overlap, timeout_seconds } = await suite.api.get(`/services/${name}`)
-  assert.deepEqual([schedule, timezone, overlap, timeout_seconds], ['@hourly', 'Asia/Tokyo', 'replace', 5])
 })
 
 test('create asks for a missing schedule, and without a terminal names the flag', async (t) => {

@@ -133,20 +133,6 @@ describe('berth login', { concurrency: 4 }, () => {
     assert.equal(await terminal.ended(), 0)
   })
 
-  test('gives up on an unavailable server when the login has expired', async (t) => {
-    const start = { status: 201, body: { ...started, expires_in: 6 } }
-    const server = await loginServer(t, { polls: [pending], start })
-    const { env } = homeOf(t)
-    const running = runBerth(t, ['login', server.url], { env })
-    await until('a poll', async () => server.requests.length > 1)
-
-    await server.stop()
-
-    const ended = await running
-    assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /the login has expired/)
-  })
-
   test('polls less often when the server requests it', async (t) => {
     const slow = { ...problem(429, 'slow_down', 'too fast'), headers: { 'retry-after': '2' } }
     const server = await loginServer(t, { polls: [slow, approved] })

@@ -112,21 +112,3 @@ test('a schedule that starts no runs prints the reason and the remedy', async (t
     assert.ok(stdout.endsWith(`\nnext       ${words}\nlast run   none yet\n`), stdout)
   }
 })
-
-test('malformed schedules from a server move no cursor and cause no crash', async (t) => {
-  const evil = '\u001b[2J\u009b2Jevil'
-  const body = {
-    ...schedule,
-    timezone: evil,
-    overlap: evil,
-    next: [evil],
-    last_run: { ...failed, error: evil, scheduled_for: evil, command: evil },
-  }
-  const { berth } = await startFakeJobs(t, () => ({ body }))
-
-  const { code, stdout } = await berth('schedule', 'nightly')
-
-  assert.equal(code, 0)
-  assert.match(stdout, /^time zone +evil, which is unknown on this machine: times are in UTC$/m)
-  assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u)
-})

@@ -81,15 +81,6 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.doesNotMatch(view.stdout, /disk|dockerfile/)
   })
 
-  test('a service that does not listen is shown without a port', async (t) => {
-    await suite.api.post('/services', { name: 'digger', type: 'background_worker' })
-    const output = await berth(t, 'show', 'digger')
-    const list = await berth(t, 'services')
-    assert.match(output.stdout, /^instances +1$/m)
-    assert.doesNotMatch(output.stdout, /port/)
-    assert.match(list.stdout, /^digger +not deployed +background worker +uploads +never$/m)
-  })
-
   test('delete requires the name typed at a terminal, and --yes elsewhere', async (t) => {
     const name = await emptyService()
     const silent = await berth(t, 'delete', name)
@@ -119,17 +110,6 @@ describe('services without a deploy', { concurrency: 4 }, () => {
     assert.equal((await runBerth(t, ['show'], options)).code, 0)
     assert.equal((await runBerth(t, ['delete', '--yes'], options)).code, 2)
     assert.equal((await suite.api.get(`/services/${name}`)).name, name)
-  })
-
-  test('scale and suspend print how to undo them', async (t) => {
-    const name = await emptyService()
-    const scaled = await berth(t, 'scale', name, '3')
-    const suspended = await berth(t, 'suspend', name)
-    const resumed = await berth(t, 'resume', name)
-
-    assert.equal(scaled.stderr, ` ✔ ${name} is scaled to 3 instances\n   undo: berth scale ${name} 1\n`)
-    assert.match(suspended.stderr, new RegExp(`undo: berth resume ${name}\n$`))
-    assert.equal(resumed.stderr, ` ✔ ${name} is resumed\n`)
   })
 
   test('registries reads the password from a pipe or a hidden prompt, and never shows it', async (t) => {

@@ -64,21 +64,6 @@ test('the same source produces the same bytes at any time', async (t) => {
   assert.ok((await pack(one)).equals(await pack(other)))
 })
 
-test('packing leaves nothing in the temporary folder', async (t) => {
-  const [directory, temporary] = [temporaryDirectory(t), temporaryDirectory(t)]
-  writeTree(directory, { a: '1' })
-  const { TMPDIR } = process.env
-  t.after(() => {
-    if (TMPDIR === undefined) delete process.env.TMPDIR
-    else process.env.TMPDIR = TMPDIR
-  })
-  process.env.TMPDIR = temporary
-
-  await pack(directory)
-
-  assert.deepEqual(readdirSync(temporary), [])
-})
-
 test('a link that the server would reject is rejected by name before packing', async (t) => {
   const directory = temporaryDirectory(t)
   writeTree(directory, { 'a/b': '' })

@@ -24,18 +24,17 @@ interface Options {
   /** Called when `start` arrives. */
   answer?: (socket: WebSocket) => void
   tls?: { key: string; cert: string }
-  kind?: 'postgres' | 'redis'
 }
 
 export async function startShellServer(t: Scope, options: Options): Promise<ShellServer> {
-  const { tls, kind = 'postgres' } = options
+  const { tls } = options
   const server: Server = tls ? createSecureServer(tls) : createServer()
   const upgrades: IncomingMessage[] = []
   const opened: WebSocket[] = []
   const received: ShellServer['received'] = { messages: [], bytes: [] }
   server.on('request', (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ id: 'dst-1', name: 'shop', kind, status: 'available' }))
+    response.end(JSON.stringify({ id: 'dst-1', name: 'shop', kind: 'postgres', status: 'available' }))
   })
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request: IncomingMessage, wire: Duplex, head: Buffer) => {
