@@ -151,14 +151,6 @@ for (const slot of ['checkHost', 'obtainCertificate']) {
   })
 }
 
-for (const slot of ['installCertificate', 'keepWatch', 'releaseCertificate']) {
-  test(`a failure of ${slot} is left to the supervisor`, async () => {
-    const run = start({ keepWatch: inTurn(news('unrouted')), [slot]: () => Promise.reject(failure) })
-    await eventLoopTurns()
-    assert.equal(run.actor.getSnapshot().status, 'error')
-  })
-}
-
 for (const [name, changes] of Object.entries<Record<string, TestEffect>>({
   'before it was requested': { checkHost: async () => ({ at: instant, isRouted: false, trouble: null }) },
   'while it waits': { checkHost: troubled('host_elsewhere'), keepWatch: inTurn(news('unrouted')) },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DiskChownInput, type DiskChownSnapshot, machine, toRecord } from '../../machines/disk-chown.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
 
 const input: DiskChownInput = {
   id: 'own-1',
@@ -43,14 +43,4 @@ test('a failed change keeps the reason', async () => {
     status: 'failed',
     finished_at: instant,
   })
-})
-
-test('a fresh actor repeats the change that was interrupted', async () => {
-  const held = runMachine(machine, { changeOwner: (_, signal) => forever(signal) }, { input })
-  await held.reached('running')
-  const [snapshot] = held.snapshots
-  held.actor.stop()
-  const run = runMachine(machine, { changeOwner: changes }, { snapshot: snapshot! })
-  await run.reached('succeeded')
-  assert.deepEqual(run.started, ['changeOwner'])
 })

@@ -1,8 +1,7 @@
-// The chart of a job run: its paths, its failures, a cancel in every state, and a restart at every step.
+// The chart of a job run: its paths, its failures, and a restart at every step.
 // Every run ends only after its container is removed and its turn is free.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AnyStateNode } from 'xstate'
 import { type JobRunRecord, machine } from '../../machines/job-run.ts'
 import {
   asAsked,
@@ -19,7 +18,6 @@ import {
   listening,
   recordOf,
   standIn,
-  standing,
   started,
   starting,
   startJob,
@@ -33,7 +31,6 @@ import {
 import { type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
-const final = ['succeeded', 'failed', 'canceled']
 
 test('a run gets its turn, starts, is followed to its end, and succeeds on the live version', async () => {
   const { heard, effects } = listening({})
@@ -75,50 +72,6 @@ for (const [state, record] of Object.entries(view)) {
     const run = await standIn(state)
     assert.deepEqual(recordOf(run), record)
     run.actor.stop()
-  })
-}
-
-/** The paths of all leaf states. */
-function leafStatesOf(node: AnyStateNode): string[] {
-  const inner = Object.values(node.states)
-  return inner.length === 0 ? [node.path.join('.')] : inner.flatMap(leafStatesOf)
-}
-
-test('every state of a run is covered once', () => {
-  assert.deepEqual([...Object.keys(standing), ...final].sort(), leafStatesOf(machine.root).sort())
-  assert.deepEqual(Object.keys(view), Object.keys(standing))
-})
-
-for (const state of Object.keys(standing)) {
-  const takes = state === 'pending' || state.startsWith('running')
-  test(`a cancel of a run that is ${state} ${takes ? 'stops it first' : 'changes nothing'}`, async () => {
-    const run = await standIn(state, takes ? { stopRun: waits } : {})
-    const before = run.actor.getSnapshot()
-    run.actor.send({ type: 'cancel', at: later, by: 'Grace' })
-    if (takes) {
-      assert.deepEqual([stateOf(run), run.started.at(-1)], ['canceling.stopping', 'stopRun'])
-      const { status, error, finished_at } = recordOf(run)
-      assert.deepEqual([status, error, finished_at], ['canceled', 'canceled by Grace', later])
-    } else {
-      assert.equal(run.actor.getSnapshot(), before)
-    }
-    run.actor.stop()
-  })
-}
-
-for (const [state, slot] of [
-  ['running.stopping', 'stopRun'],
-  ['canceling.stopping', 'stopRun'],
-  ['canceling.clearing', 'clearRun'],
-  ['succeeding', 'clearRun'],
-  ['failing', 'clearRun'],
-] as const) {
-  test(`a ${slot} that fails while ${state} is left to the supervisor`, async () => {
-    const heldRun = await standIn(state)
-    heldRun.actor.stop()
-    const run = runMachine(machine, { ...working, [slot]: fails }, { snapshot: heldRun.snapshots.at(-1)! })
-    await tick()
-    assert.equal(run.actor.getSnapshot().status, 'error')
   })
 }
 

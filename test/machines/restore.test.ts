@@ -102,21 +102,6 @@ for (const [slot, state] of [
   })
 }
 
-for (const [slot, state] of [
-  ['switchData', 'switching'],
-  ['tidyRestore', 'tidying'],
-  ['undoRestore', 'undoing'],
-] as const) {
-  test(`a restore that is ${state} can no longer be canceled`, async () => {
-    const run = start({ [slot]: waits, ...(state === 'undoing' ? { checkFile: fails } : {}) })
-    await run.reached(state)
-    const before = run.actor.getSnapshot()
-    run.actor.send(cancel)
-    assert.equal(run.actor.getSnapshot(), before)
-    run.actor.stop()
-  })
-}
-
 test('from every snapshot a fresh actor reaches the same end', async () => {
   for (const [effects, end] of [
     [{}, 'done'],

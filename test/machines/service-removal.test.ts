@@ -9,7 +9,7 @@ import {
   toRecord,
   toService,
 } from '../../machines/service-removal.ts'
-import { failure, instant } from '../support/machines/deploy-chart.ts'
+import { instant } from '../support/machines/deploy-chart.ts'
 import { forever, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
 
 const input: ServiceRemovalInput = {
@@ -53,24 +53,6 @@ for (const state of ['ending', 'clearing']) {
     await run.reached(state)
     const { status, phase } = recordOf(run)
     assert.deepEqual([status, phase], ['deleting', state])
-    run.actor.stop()
-  })
-
-  test(`a failure of an effect while ${state} is left to the supervisor`, async () => {
-    const effects = happyEffects({ [slotOf[state]!]: () => Promise.reject(failure) })
-    const run = runMachine(machine, effects, { input })
-    await run.reached(state)
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(run.actor.getSnapshot().status, 'error')
-    assert.equal(run.states.at(-1), state)
-  })
-
-  test(`nothing cancels a removal while ${state}`, async () => {
-    const run = runMachine(machine, happyEffects({ [slotOf[state]!]: waits }), { input })
-    await run.reached(state)
-    const before = run.actor.getSnapshot()
-    run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
-    assert.equal(run.actor.getSnapshot(), before)
     run.actor.stop()
   })
 }

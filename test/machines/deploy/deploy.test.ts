@@ -1,4 +1,4 @@
-// The chart of a deploy: its paths, its failures, every command in every state, and a restart at every step.
+// The chart of a deploy: its paths, its failures, and a restart at every step.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -8,7 +8,7 @@ import {
   toRecord,
   toService,
 } from '../../../machines/deploy/deploy.ts'
-import type { DeployContext, DeployInput } from '../../../machines/deploy/deploy-context.ts'
+import type { DeployInput } from '../../../machines/deploy/deploy-context.ts'
 import {
   deployInput,
   failure,
@@ -24,18 +24,6 @@ import {
 import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
 
 const waits: TestEffect = (_, signal) => forever(signal)
-
-/** A run that stops in that state. */
-async function runUntil(state: string, changes: Record<string, TestEffect> = {}) {
-  const blocked = state === 'failing' ? { buildImage: () => Promise.reject(failure) } : {}
-  const effects = happyEffects({ ...blocked, ...changes, [slotOf[state]!]: waits })
-  const run = imagePath.slice(1, 3).includes(state)
-    ? runImage(effects)
-    : runMachine(machine, effects, { input: deployInput() })
-  if (state === 'canceling') run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
-  await run.reached(state)
-  return run
-}
 
 /** A deploy of an image with a pre-deploy command. */
 function runImage(effects: Record<string, TestEffect>) {
@@ -75,7 +63,9 @@ test('a deploy replaced by a newer queued one is canceled, and names the newer o
   const run = runMachine(machine, effects, { input: deployInput() })
   await run.reached('canceled')
   assert.deepEqual(run.states, ['queued', 'canceling', 'canceled'])
-  assert.equal(toRecord(run.actor.getSnapshot() as DeploySnapshot).error, 'superseded by dep-2')
+  const { error, error_code, error_details } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
+  assert.deepEqual([error, error_code], ['superseded by dep-2', 'superseded'])
+  assert.deepEqual(error_details, { deploy_id: 'dep-2' })
 })
 
 for (const state of [...happyPath.slice(0, 6), ...imagePath.slice(1, 3)]) {
@@ -114,72 +104,6 @@ for (const [phase, words] of limits) {
     assert.equal(error, `${phase} took longer than its limit of ${words}`)
   })
 }
-
-for (const state of ['live', 'draining', 'failing', 'canceling']) {
-  test(`an effect that fails in ${state} is left to the supervisor`, async () => {
-    let fail: (() => void) | null = null
-    const failing: TestEffect = () => new Promise((_, reject) => (fail = () => reject(failure)))
-    const run = await runUntil(state, {})
-    run.actor.stop()
-    const again = runMachine(machine, happyEffects({ [slotOf[state]!]: failing }), {
-      snapshot: run.snapshots.at(-1)!,
-    })
-    fail!()
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(again.actor.getSnapshot().status, 'error')
-  })
-}
-
-const commands = [
-  { type: 'cancel', at: instant, by: 'Ada' },
-  { type: 'instances.reported', at: instant, degraded: true },
-] as const
-
-/** The next state for each command in each state; null if the command is not handled, which is reported. */
-const commandTargets: Record<string, [cancel: string | null, reported: string | null]> = {
-  queued: ['canceling', null],
-  'running.fetching': ['canceling', null],
-  'running.building': ['canceling', null],
-  'running.pulling': ['canceling', null],
-  'running.preparing': ['canceling', null],
-  'running.starting': ['canceling', null],
-  'running.checking': ['canceling', null],
-  'running.switching': ['canceling', null],
-  live: [null, 'live'],
-  draining: [null, null],
-  failing: [null, null],
-  canceling: [null, null],
-}
-
-for (const [state, expected] of Object.entries(commandTargets)) {
-  for (const [index, command] of commands.entries()) {
-    const outcome = expected[index]
-    test(`${command.type} in ${state} ${outcome ? `leads to ${outcome}` : 'is not handled'}`, async () => {
-      const run = await runUntil(state, { removeTraces: waits })
-      const before = run.actor.getSnapshot()
-      run.actor.send(command)
-      if (outcome) assert.equal(run.states.at(-1), outcome)
-      else assert.equal(run.actor.getSnapshot(), before)
-      run.actor.stop()
-    })
-  }
-}
-
-test('leaving a state aborts its effect in the same tick', async () => {
-  let aborted = false
-  const building: TestEffect = (_, signal) => {
-    signal.addEventListener('abort', () => {
-      aborted = true
-    })
-    return forever(signal)
-  }
-  const run = runMachine(machine, happyEffects({ buildImage: building, removeTraces: waits }), {
-    input: deployInput(),
-  })
-  await run.reached('running.building')
-  run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
-  assert.equal(aborted, true)
-})
 
 test('from every snapshot of its life a fresh actor reaches the same end', async () => {
   const whole = runMachine(machine, happyEffects(), { input: deployInput() })
@@ -316,24 +240,6 @@ test('a failed deploy shows no image of its own, only the reused one of another 
   assert.deepEqual(images, [null, 'berth/shop:dep-0'])
 })
 
-test('the reason why a deploy did not go live has a code', async () => {
-  const superseded = runMachine(
-    machine,
-    happyEffects({ awaitTurn: async () => ({ ...grantedTurn, supersededBy: 'dep-2' }) }),
-    { input: deployInput() },
-  )
-  await superseded.reached('canceled')
-  const canceled = runMachine(machine, happyEffects({ awaitTurn: waits }), { input: deployInput() })
-  canceled.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
-  const errors = [superseded, canceled].map(
-    ({ actor }) => (actor.getSnapshot() as { context: DeployContext }).context.error,
-  )
-  assert.deepEqual(errors, [
-    { code: 'superseded', message: 'superseded by dep-2', details: { deploy_id: 'dep-2' } },
-    { code: 'canceled', message: 'canceled by Ada' },
-  ])
-})
-
 for (const [exclusive, claims] of [
   [false, []],
   [true, ['running.starting', 'running.checking', 'failing']],
@@ -365,47 +271,12 @@ const cronEffects = (changes: Record<string, TestEffect> = {}) =>
 
 test('a cron job goes live without a check and without a switch of traffic', async () => {
   const run = runMachine(machine, cronEffects({ keepInstances: waits }), { input: deployInput() })
-  const reported: unknown[] = []
-  let before: DeploySnapshot | null = null
-  run.actor.subscribe((snapshot) => {
-    const written = toService(snapshot as DeploySnapshot, before)
-    if (written) reported.push(written)
-    before = snapshot as DeploySnapshot
-  })
+  const reported = recordServicePatches(run)
   await run.reached('live')
   assert.deepEqual(run.states, life)
   assert.deepEqual(reported, [{ live_deploy_id: 'dep-1', desired_deploy_id: 'dep-1', degraded: false }])
   const { status, phase, port, health_check } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
   assert.deepEqual([status, phase, port, health_check], ['live', null, 3000, null])
-  run.actor.stop()
-})
-
-test('from every snapshot of its life a fresh actor reaches the same end', async () => {
-  const whole = runMachine(machine, cronEffects(), { input: deployInput() })
-  await whole.reached('deactivated')
-  const alive = whole.snapshots.filter(({ status }) => status === 'active')
-  assert.equal(alive.length, 6)
-  for (const [index, snapshot] of alive.entries()) {
-    const run = runMachine(machine, cronEffects(), { snapshot })
-    await run.reached('deactivated')
-    assert.deepEqual(run.started, whole.started.slice(index))
-  }
-})
-
-test('a cron job whose start fails was never live, and restores the service', async () => {
-  const effects = cronEffects({ startInstances: () => Promise.reject(failure) })
-  const run = runMachine(machine, effects, { input: deployInput() })
-  await run.reached('failed')
-  assert.deepEqual(run.states.slice(-3), ['running.starting', 'failing', 'failed'])
-})
-
-test('a pre-deploy command runs before the cron job is live', async () => {
-  const turn: TestEffect = async () => ({ ...grantedTurn, onSchedule: true, preDeploy: true })
-  const run = runMachine(machine, cronEffects({ awaitTurn: turn, keepInstances: waits }), {
-    input: deployInput(),
-  })
-  await run.reached('live')
-  assert.deepEqual(run.states.slice(-3), ['running.preparing', 'running.starting', 'live'])
   run.actor.stop()
 })
 
@@ -423,14 +294,6 @@ test('an image is pulled instead of built, and its command runs before its insta
   assert.deepEqual(run.states, [...imagePath, ...happyPath.slice(4, 7)])
   const { image, source, commit_sha } = toRecord(run.actor.getSnapshot() as DeploySnapshot)
   assert.deepEqual([image, source, commit_sha], ['berth/shop:dep-1', exact, null])
-})
-
-test('a built image also runs its pre-deploy command', async () => {
-  const run = runMachine(machine, happyEffects({ awaitTurn: withPreDeploy, keepInstances: waits }), {
-    input: deployInput(),
-  })
-  await run.reached('live')
-  assert.deepEqual(run.states.slice(2, 5), ['running.building', 'running.preparing', 'running.starting'])
 })
 
 test('a deploy of version 1 continues from its state', async () => {
