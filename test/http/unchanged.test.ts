@@ -1,8 +1,10 @@
 // Requests without a change commit nothing, and objects that are being deleted block nothing.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startChecked } from '../support/http/checked-api.ts'
-import { fails, once, startDatastores } from '../support/http/datastore-api.ts'
+import { fails, startDatastores } from '../support/http/datastore-api.ts'
+import { once } from '../support/machines/machine-run.ts'
 
 test('a PATCH with unchanged values changes no timestamp and reports no change', async (t) => {
   const { call, create, get, storage } = await startChecked(t)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BackupInput, type BackupSnapshot, machine, toRecord } from '../../machines/backup.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { pathOf, type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const input: BackupInput = {
   id: 'bak-1',
@@ -17,7 +17,6 @@ const input: BackupInput = {
 }
 const scheduled: BackupInput = { ...input, trigger: 'schedule' }
 
-const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 const dumps: TestEffect = async () => ({ at: instant, sizeBytes: 12, sha256: 'ab' })
 const fails: TestEffect = () =>

@@ -10,7 +10,7 @@ import {
   type WatchInput,
 } from '../../machines/certificate.ts'
 import { failure, instant } from '../support/machines/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { forever, type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const hourMs = 60 * 60_000
 const input: CertificateInput = {
@@ -27,7 +27,6 @@ const validity = {
 }
 const renewsAt = '2026-03-02T00:00:00.000Z'
 
-const waits: TestEffect = (_, signal) => forever(signal)
 const resolvesHere: TestEffect = async () => ({ at: instant, isRouted: true, trouble: null })
 const issues: TestEffect = async () => ({ at: instant, validity, trouble: null })
 const news = (news: string, warnedDays: number | null = null, at = instant) => ({

@@ -10,7 +10,14 @@ import {
   type SchedulePlan,
   toRecord,
 } from '../../machines/cron-schedule.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import {
+  forever,
+  pathOf,
+  type Run,
+  runMachine,
+  type TestEffect,
+  waits,
+} from '../support/machines/machine-run.ts'
 
 const made = '2026-01-01T00:00:00.000Z'
 const noticed = '2026-01-01T01:00:01.000Z'
@@ -19,7 +26,6 @@ const suspended: SchedulePlan = { ...plan, isSuspended: true }
 const own = { id: 'sch-1', serviceId: 'svc-1' }
 const scheduleInput: CronScheduleInput = { ...own, plan, at: made }
 
-const waits: TestEffect = (_, signal) => forever(signal)
 const begins: TestEffect = async () => ({ at: noticed, skipped: null })
 
 /** A full hour of the test's day. */

@@ -8,7 +8,7 @@ import {
   toRecord,
 } from '../../machines/disk-removal.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const expiresAt = '2026-01-08T00:00:00.000Z'
 const input: DiskRemovalInput = {
@@ -19,7 +19,6 @@ const input: DiskRemovalInput = {
   expiresAt,
   at: instant,
 }
-const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 const working: Record<string, TestEffect> = {
   measureDisk: async () => ({ at: instant, isThere: true, sizeBytes: 4096 }),

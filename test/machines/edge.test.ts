@@ -3,13 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type EdgeInput, type EdgeSnapshot, machine, migrate, toRecord } from '../../machines/edge.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { forever, type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const input: EdgeInput = { id: 'edge', mode: 'container', httpPort: 80, httpsPort: 443, at: instant }
 const later = '2026-01-02T00:00:00.000Z'
 const upgrade = { type: 'upgrade', at: instant, force: true }
 const off = { type: 'configure', at: instant, mode: 'off', httpPort: 80, httpsPort: 443 }
-const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 const lost = { code: 'edge_unavailable', message: 'HAProxy does not respond', at: instant }
 const fails: TestEffect = () => Promise.reject(lost)

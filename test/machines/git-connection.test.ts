@@ -8,7 +8,14 @@ import {
 } from '../../machines/git-connection/git-connection.ts'
 import type { GitAccount, GitConnectionInput } from '../../machines/git-connection/git-connection-context.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import {
+  forever,
+  pathOf,
+  type Run,
+  runMachine,
+  type TestEffect,
+  waits,
+} from '../support/machines/machine-run.ts'
 
 const account: GitAccount = {
   login: 'ada',
@@ -44,7 +51,6 @@ function inputOf(fields: Partial<GitConnectionInput>): GitConnectionInput {
   } as GitConnectionInput
 }
 
-const waits: TestEffect = (_, signal) => forever(signal)
 const idle = {
   awaitExpiry: waits,
   exchangeGrant: waits,

@@ -24,11 +24,10 @@ import {
   stateOf,
   timesOut,
   turn,
-  waits,
   withdrawn,
   working,
 } from '../support/machines/job-chart.ts'
-import { type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { machine, type RestoreInput, type RestoreSnapshot, toRecord } from '../../machines/restore.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { pathOf, type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const input: RestoreInput = {
   id: 'rst-1',
@@ -14,7 +14,6 @@ const input: RestoreInput = {
   sizeBytes: 12,
   at: instant,
 }
-const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 const fails: TestEffect = () => Promise.reject({ code: 'restore_failed', message: 'it is cut', at: instant })
 const slots = ['checkFile', 'loadData', 'switchData', 'tidyRestore', 'undoRestore']

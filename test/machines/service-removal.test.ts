@@ -10,7 +10,7 @@ import {
   toService,
 } from '../../machines/service-removal.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import { runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
 const input: ServiceRemovalInput = {
   id: 'svc-1',
@@ -21,7 +21,6 @@ const input: ServiceRemovalInput = {
 }
 const path = ['ending', 'clearing', 'removed']
 const slotOf: Record<string, string> = { ending: 'endDeploys', clearing: 'removeBelongings' }
-const waits: TestEffect = (_, signal) => forever(signal)
 
 function happyEffects(changes: Record<string, TestEffect> = {}): Record<string, TestEffect> {
   const succeed = async () => ({ at: instant })

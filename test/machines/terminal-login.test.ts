@@ -10,7 +10,14 @@ import {
   version,
 } from '../../machines/terminal-login.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../support/machines/machine-run.ts'
+import {
+  forever,
+  pathOf,
+  type Run,
+  runMachine,
+  type TestEffect,
+  waits,
+} from '../support/machines/machine-run.ts'
 
 const input: TerminalLoginInput = {
   id: 'cli-1',
@@ -23,7 +30,6 @@ const input: TerminalLoginInput = {
   expiresAt: '2026-01-01T00:10:00.000Z',
 }
 
-const waits: TestEffect = (_, signal) => forever(signal)
 const succeeds: TestEffect = async () => ({ at: instant })
 /** Time does not pass, and the token is issued immediately. */
 const idleEffects = { awaitExpiry: waits, issueToken: succeeds, revokeToken: succeeds }

@@ -1,10 +1,12 @@
 // What a datastore may be asked to be: the rules of its fields, one by one, and names that are taken.
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
 import { Failure } from '../../../src/errors.ts'
-import { datastoreOf, fails, once, startDatastores, waits } from '../../support/http/datastore-api.ts'
+import { datastoreOf, fails, startDatastores } from '../../support/http/datastore-api.ts'
 import type { TestEffect } from '../../support/machines/machine-run.ts'
+import { once, waits } from '../../support/machines/machine-run.ts'
 
 const postgres = { kind: 'postgres', name: 'shop-db' }
 const redis = { kind: 'redis', name: 'cache' }

@@ -1,8 +1,10 @@
 // Datastores over HTTP: every route, what each answers, and that a creation answers whatever came of it.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Datastore } from '../../../src/api/datastore.ts'
-import { fails, hostPort, once, startDatastores, waits } from '../../support/http/datastore-api.ts'
+import { fails, hostPort, startDatastores } from '../../support/http/datastore-api.ts'
+import { once, waits } from '../../support/machines/machine-run.ts'
 import { filesWith } from '../../support/storage/canary.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 

@@ -6,7 +6,6 @@ import { migrate } from '../../../machines/datastore/datastore.ts'
 import {
   fails,
   losing,
-  once,
   path,
   recordOf,
   resume,
@@ -14,11 +13,17 @@ import {
   starts,
   succeeds,
   turn,
-  waits,
   working,
 } from '../../support/machines/datastore-chart.ts'
 import { instant } from '../../support/machines/deploy-chart.ts'
-import { forever, pathOf, type Run, type TestEffect } from '../../support/machines/machine-run.ts'
+import {
+  forever,
+  once,
+  pathOf,
+  type Run,
+  type TestEffect,
+  waits,
+} from '../../support/machines/machine-run.ts'
 
 test('a datastore is pulled, started, probed, and then kept', async (t) => {
   const run = start(t)

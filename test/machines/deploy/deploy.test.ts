@@ -21,9 +21,14 @@ import {
   sha,
   slotOf,
 } from '../../support/machines/deploy-chart.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from '../../support/machines/machine-run.ts'
-
-const waits: TestEffect = (_, signal) => forever(signal)
+import {
+  forever,
+  pathOf,
+  type Run,
+  runMachine,
+  type TestEffect,
+  waits,
+} from '../../support/machines/machine-run.ts'
 
 /** A deploy of an image with a pre-deploy command. */
 function runImage(effects: Record<string, TestEffect>) {

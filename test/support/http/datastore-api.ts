@@ -6,13 +6,12 @@ import { catalogue } from '../../../machines/index.ts'
 import type { Datastore } from '../../../src/api/datastore.ts'
 import type { ActorPort, HttpContext } from '../../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { forever, type TestEffect } from '../machines/machine-run.ts'
+import { type TestEffect, waits } from '../machines/machine-run.ts'
 import { silentLogger } from '../supervisor/supervision.ts'
 import { startChecked } from './checked-api.ts'
 import type { Answer, RequestOptions } from './http-context.ts'
 
 export const hostPort = 25_001
-export const waits: TestEffect = (_, signal) => forever(signal)
 const at = () => new Date().toISOString()
 const succeeds: TestEffect = async () => ({ at: at() })
 
@@ -21,16 +20,6 @@ export const fails =
   (code: string, message: string): TestEffect =>
   () =>
     Promise.reject(Object.assign(new Error(message), { code }))
-
-/** Runs `first` once and `then` from the second call on. */
-export function once(first: TestEffect, then: TestEffect): TestEffect {
-  let isFirst = true
-  return (input, signal) => {
-    const effect = isFirst ? first : then
-    isFirst = false
-    return effect(input, signal)
-  }
-}
 
 export async function startDatastores(t: TestContext, effects: Record<string, TestEffect> = {}) {
   let supervisor: Supervisor | null = null

@@ -5,7 +5,7 @@ import { machine } from '../../../machines/datastore/datastore.ts'
 import type { DatastoreInput } from '../../../machines/datastore/datastore-context.ts'
 import { type DatastoreSnapshot, toRecord } from '../../../machines/datastore/datastore-record.ts'
 import { instant } from './deploy-chart.ts'
-import { forever, type Run, runMachine, type TestEffect } from './machine-run.ts'
+import { type Run, runMachine, type TestEffect, waits } from './machine-run.ts'
 
 export const input: DatastoreInput = {
   id: 'dst-1',
@@ -19,7 +19,6 @@ export const input: DatastoreInput = {
   cpus: null,
   at: instant,
 }
-export const waits: TestEffect = (_, signal) => forever(signal)
 export const succeeds: TestEffect = async () => ({ at: instant })
 export const starts: TestEffect = async () => ({ at: instant, hostPort: 25_001, notice: null })
 export const fails: TestEffect = () =>
@@ -60,11 +59,3 @@ function stopped(t: TestContext, run: Run): Run {
   return run
 }
 export const turn = () => new Promise((resolve) => setImmediate(resolve))
-export const once = (first: TestEffect, then: TestEffect): TestEffect => {
-  let isFirst = true
-  return (effectInput, signal) => {
-    const effect = isFirst ? first : then
-    isFirst = false
-    return effect(effectInput, signal)
-  }
-}

@@ -7,7 +7,7 @@ import {
   machine,
   toRecord,
 } from '../../../machines/job-run.ts'
-import { forever, pathOf, type Run, runMachine, type TestEffect } from './machine-run.ts'
+import { pathOf, type Run, runMachine, type TestEffect, waits } from './machine-run.ts'
 
 export const requested = '2026-01-01T00:00:00.000Z'
 export const started = '2026-01-01T00:00:02.000Z'
@@ -26,7 +26,6 @@ export const jobInput: JobRunInput = {
   at: requested,
 }
 
-export const waits: TestEffect = (_, signal) => forever(signal)
 export const turn: TestEffect = async () => ({
   at: started,
   deployId: 'dep-2',

@@ -58,6 +58,18 @@ export function forever(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
 
+export const waits: TestEffect = (_, signal) => forever(signal)
+
+/** Runs `first` once and `then` from the second call on. */
+export function once(first: TestEffect, then: TestEffect): TestEffect {
+  let isFirst = true
+  return (effectInput, signal) => {
+    const effect = isFirst ? first : then
+    isFirst = false
+    return effect(effectInput, signal)
+  }
+}
+
 export function pathOf(value: unknown): string {
   if (typeof value === 'string') return value
   return Object.entries(value as object)
