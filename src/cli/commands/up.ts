@@ -56,18 +56,13 @@ interface Target {
   existing: Service | null
 }
 
-/** Nothing is created or sent before the source is validated and packed. */
+/** Nothing is created or sent before the source is packed. */
 async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promise<Deploy> {
   const { approve, createForUpload } = await import('../source/new-service.ts')
-  const { packWithProgress, assertNoOutwardLinks, warnOfMissingPackages } = await import(
-    '../source/packing.ts'
-  )
+  const { packWithProgress } = await import('../source/packing.ts')
   const { uploadSource } = await import('../source/upload.ts')
-  const { name, existing } = target
+  const { name } = target
   const { inspected, guess } = await inspectAndGuess(cli, target, options)
-  const settings = existing ?? { type: guess!.type, publish_dir: guess!.publishDir }
-  assertNoOutwardLinks(inspected.source, settings)
-  warnOfMissingPackages(cli, inspected.source, settings)
   if (guess && !options.yes) await approve(cli, name, guess)
   const packed = await packWithProgress(cli, inspected)
   try {

@@ -1,22 +1,16 @@
 // The visible first steps of an upload: scanning the folder, then packing it.
-import { posix } from 'node:path'
-import type { Service } from '../../api/service.ts'
 import { count, size } from '../../quantities.ts'
 import type { Cli } from '../client/session.ts'
-import { CliFailure } from '../failure.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { showStep } from '../terminal/phase-line.ts'
 import type { ExclusionReason } from './ignore-files.ts'
 import { type PackedSource, packSource } from './pack.ts'
-import { leavesTopFolder, listSource, type Source } from './source-entries.ts'
+import { listSource, type Source } from './source-entries.ts'
 
 export interface Inspected {
   source: Source
   tookMs: number
 }
-
-type Settings = Partial<Pick<Service, 'root_dir' | 'dockerfile_path' | 'publish_dir'>>
-type SiteSettings = Settings & { type: string }
 
 const name = 'packing'
 const shownPaths = 6
@@ -56,22 +50,6 @@ function reportExcluded(out: Output, { entries, ignored, ignoreFiles, specialFil
   }
 }
 
-/** A static site without a build needs its packages in the upload: no build installs them. */
-export function warnOfMissingPackages({ out }: Cli, { entries, ignored }: Source, site: SiteSettings): void {
-  const { type, root_dir, publish_dir, dockerfile_path } = site
-  const below = (...parts: (string | null | undefined)[]) =>
-    posix.join('.', ...parts.map((part) => part ?? ''))
-  const dockerfile = below(root_dir, dockerfile_path ?? 'Dockerfile')
-  if (type !== 'static_site' || entries.some(({ path }) => path === dockerfile)) return
-  const top = below(root_dir, publish_dir, '/')
-  const unserved = ignored
-    .map(({ path }) => path)
-    .filter((path) => path.endsWith('node_modules/') && (top === './' || path.startsWith(top)))
-  if (unserved.length === 0) return
-  const way = 'if its pages need it, write !node_modules into .berthignore'
-  out.say(`   ${out.tint('yellow', '!')} the site is without ${shortList(unserved)}: ${way}`)
-}
-
 /** Matches `.env` and `.env.production`, but not templates such as `.env.example`. */
 function isEnvFile(path: string): boolean {
   return /(^|\/)\.env(\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/.test(path)
@@ -92,22 +70,6 @@ export function packWithProgress({ out, signal }: Cli, { source, tookMs }: Inspe
   const summary = () => sourceSize(source) + ruleFilesLabel(source)
   const step = { name, detail, summary, startedAt: Date.now() - tookMs }
   return showStep(out, step, () => packSource(source, { signal, onPacked }))
-}
-
-/** The server unwraps a single top folder that no setting names; no link may leave it. Throws CliFailure. */
-export function assertNoOutwardLinks({ entries }: Source, settings: Settings): void {
-  const tops = new Set(entries.map(({ path }) => path.split('/')[0]!))
-  const [top] = tops
-  if (tops.size !== 1 || entries.some(({ path, kind }) => path === top && kind !== 'folder')) return
-  const paths = [settings.root_dir, settings.dockerfile_path, settings.publish_dir]
-  if (paths.some((path) => path?.split('/').find((part) => part !== '' && part !== '.') === top)) return
-  const leavingLink = entries.find(
-    ({ kind, path, target }) => kind === 'link' && leavesTopFolder(path, target),
-  )
-  if (!leavingLink) return
-  throw new CliFailure(`${plain(leavingLink.path)} is a link that points out of ${plain(top!)}/`, {
-    hint: `${top}/ is the only entry, so the server uses it as the source: berth up NAME ${top}`,
-  })
 }
 
 function sourceSize({ entries, sizeBytes }: Source): string {

@@ -1,5 +1,5 @@
 // The uploaded entries of a folder: everything except .git and ignored files, always in the same order. Links
-// are entries and never followed. Entries that the server would reject are found before anything is sent.
+// are entries and never followed. The server judges names and links.
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,20 +33,18 @@ interface WalkOptions {
   onProgress(source: Source): void
 }
 
-const maxShownProblems = 5
 const maxShownFolders = 3
 
-/** Throws CliFailure for entries that the server would reject, and for unreadable ones. */
+/** Throws CliFailure for unreadable entries, and above the limits of the server. */
 export async function listSource(folder: string, options: WalkOptions): Promise<Source> {
   const { rules, prefix } = rulesOf(folder)
   const source: Source = { folder, entries: [], sizeBytes: 0, ignoreFiles: [], ignored: [], specialFiles: [] }
   const names = new Set<string>()
-  const walk = { source, prefix, names, problems: [], ...options }
+  const walk = { source, prefix, names, ...options }
   await addFolder(walk, rules, '').catch((error: unknown) => {
     throw options.signal.aborted || error instanceof CliFailure ? error : unreadable(error)
   })
   source.ignoreFiles = [...names].sort().reverse()
-  assertNoProblems(walk.problems)
   if (source.entries.every(({ kind }) => kind === 'folder')) throw nothingToUpload(source)
   if (source.sizeBytes > archiveLimits.unpackedBytes) throw tooLarge(source, 'unpacked')
   return source
@@ -63,7 +61,6 @@ interface Walk extends WalkOptions {
   source: Source
   prefix: string
   names: Set<string>
-  problems: string[]
 }
 
 async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promise<void> {
@@ -77,8 +74,6 @@ async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promis
 }
 
 async function addEntry(walk: Walk, rules: FolderRules, path: string): Promise<void> {
-  const problem = nameProblem(path)
-  if (problem) return void walk.problems.push(`${path} ${problem}`)
   const absolutePath = join(walk.source.folder, path)
   const stats = await lstat(absolutePath)
   const isFolder = stats.isDirectory()
@@ -96,9 +91,7 @@ function toEntry(path: string, kind: SourceEntry['kind'], stats: Stats, target =
   return { path, kind, mode: stats.mode & 0o777, sizeBytes: kind === 'file' ? stats.size : 0, target }
 }
 
-function add({ source, problems, onProgress }: Walk, entry: SourceEntry): void {
-  const problem = entry.kind === 'link' ? linkProblem(entry.path, entry.target) : null
-  if (problem) problems.push(`${entry.path} ${problem}`)
+function add({ source, onProgress }: Walk, entry: SourceEntry): void {
   source.entries.push(entry)
   source.sizeBytes += entry.sizeBytes
   if (source.entries.length > archiveLimits.entries) throw tooMany(source)
@@ -108,15 +101,6 @@ function add({ source, problems, onProgress }: Walk, entry: SourceEntry): void {
 /** The same order on every machine, in any locale. */
 function byCodeUnits(one: string, other: string): number {
   return one < other ? -1 : 1
-}
-
-function assertNoProblems(problems: string[]): void {
-  if (problems.length === 0) return
-  const more = problems.length - maxShownProblems
-  const lines = [...problems.slice(0, maxShownProblems), ...(more > 0 ? [`and ${more} more`] : [])]
-  throw new CliFailure(['the server would reject this source', ...lines].join('\n'), {
-    hint: 'fix it, or exclude it in .berthignore',
-  })
 }
 
 function nothingToUpload({ folder, ignoreFiles }: Source): CliFailure {
@@ -156,7 +140,7 @@ function unreadable(error: unknown): CliFailure {
   })
 }
 
-// The server's rules for an archive, to report violations before the upload. src/archive/ decides.
+// The server's limits of an archive, to report a violation before the upload. src/archive/ decides.
 
 const mebibyte = 1024 * 1024
 
@@ -165,33 +149,3 @@ export const archiveLimits = {
   unpackedBytes: 4096 * mebibyte,
   packedBytes: 512 * mebibyte,
 } as const
-
-const pathLimitBytes = 2048
-/** Node's replacement for bytes that are not UTF-8. */
-const replacement = '\uFFFD'
-
-/** The reason why the server would reject an entry of this name; null if it would not. */
-function nameProblem(path: string): string | null {
-  if (path.includes(replacement)) return 'has a name that is not UTF-8'
-  return Buffer.byteLength(path) > pathLimitBytes ? 'has a path that is too long' : null
-}
-
-/** Why a symbolic link would be rejected, or null. No `..` may follow a name, which may be a link itself. */
-export function linkProblem(path: string, target: string): string | null {
-  if (target.includes(replacement)) return 'is a link with a target that is not UTF-8'
-  if (Buffer.byteLength(target) > pathLimitBytes) return 'is a link with a target that is too long'
-  if (target.startsWith('/')) return `is a link to the absolute path ${target}`
-  const parts = target.split('/').filter((part) => part !== '' && part !== '.')
-  const climbs = parts.filter((part) => part === '..').length
-  if (climbs > depthOf(path)) return `is a link that points out of the folder (${target})`
-  return parts.lastIndexOf('..') >= climbs ? `is a link with .. after a name (${target})` : null
-}
-
-/** Whether a link points out of its top-level folder, but not out of the source. */
-export function leavesTopFolder(path: string, target: string): boolean {
-  return target.split('/').filter((part) => part === '..').length === depthOf(path)
-}
-
-function depthOf(path: string): number {
-  return path.split('/').length - 1
-}

@@ -305,7 +305,7 @@ const waitForRegistry = 'wait until its registry responds'
 
 /** What to change before the next attempt. */
 const remedies: Partial<Record<ErrorCode, string>> = {
-  archive_invalid: 'pack the folder again',
+  archive_invalid: 'exclude that entry in .berthignore, or pack the folder again',
   build_failed: 'fix the step that failed',
   build_timeout: 'make the build faster, or raise --build-timeout of berthd',
   docker_error: 'check the Docker engine of the server',

@@ -136,15 +136,15 @@ test('at a terminal the suggested Dockerfile is written after confirmation', asy
   assert.match(written, /^FROM python:3\.13-slim\n[\s\S]*CMD python3 web\.py\n$/)
 })
 
-test('what the server would reject is rejected before a service is created', async (t) => {
+test('a link that leaves the folder is refused by the server, which names it', async (t) => {
   const { folder, name } = await createApp(t)
   symlinkSync('/etc/passwd', join(folder, 'passwd'))
 
   const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
 
   assert.equal(code, 1)
-  assert.match(stderr, /the server would reject this source\n.*passwd is a link to the absolute path/)
-  assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
+  assert.match(stderr, /passwd.* is a link that points out of the tree/)
+  assert.match(stderr, /\.berthignore/)
 })
 
 test('a service with a repository accepts no upload, and prints how to deploy it', async (t) => {

@@ -1,13 +1,8 @@
 // What `berth up` makes of a folder: its name, what it is, and which of its links the server would refuse.
 import assert from 'node:assert/strict'
-import { symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { guessService, toServiceName } from '../../../src/cli/source/new-service.ts'
-import { assertNoOutwardLinks } from '../../../src/cli/source/packing.ts'
 import { listSource } from '../../../src/cli/source/source-entries.ts'
-import { packEntries } from '../../support/archive/archive.ts'
-import { unpackAndFail } from '../../support/archive/unpack.ts'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -48,23 +43,6 @@ test('an explicit type wins', async (t) => {
   ])
   assert.deepEqual(await guess(t, { 'main.go': '' }, 'static_site'), ['static_site', null])
   await assert.rejects(guess(t, { 'main.go': '' }), { message: /neither a Dockerfile nor an index\.html/ })
-})
-
-test('a link out of the single folder is rejected, unless the settings name that folder', async (t) => {
-  const folder = temporaryDirectory(t)
-  writeTree(folder, { 'app/Dockerfile': '' })
-  symlinkSync('../app', join(folder, 'app/up'))
-  const source = await list(folder)
-
-  assert.throws(() => assertNoOutwardLinks(source, {}), {
-    message: 'app/up is a link that points out of app/',
-  })
-  assertNoOutwardLinks(source, { root_dir: './app' })
-  const archive = await packEntries([
-    { name: 'app/Dockerfile' },
-    { name: 'app/up', type: 'symlink', linkname: '../app' },
-  ])
-  assert.match(await unpackAndFail(t, archive), /points out of the tree/)
 })
 
 async function guess(t: TestContext, files: Record<string, string>, type?: string) {

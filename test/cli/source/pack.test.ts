@@ -9,22 +9,12 @@ import {
   symlinkSync,
   truncateSync,
   utimesSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Cli } from '../../../src/cli/client/session.ts'
 import { packSource } from '../../../src/cli/source/pack.ts'
-import { warnOfMissingPackages } from '../../../src/cli/source/packing.ts'
-import {
-  archiveLimits,
-  linkProblem,
-  listSource,
-  type Source,
-  type SourceEntry,
-} from '../../../src/cli/source/source-entries.ts'
-import { packEntries } from '../../support/archive/archive.ts'
-import { unpack, unpackAndFail } from '../../support/archive/unpack.ts'
+import { archiveLimits, listSource } from '../../../src/cli/source/source-entries.ts'
+import { unpack } from '../../support/archive/unpack.ts'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -64,46 +54,6 @@ test('the same source produces the same bytes at any time', async (t) => {
   assert.ok((await pack(one)).equals(await pack(other)))
 })
 
-test('a link that the server would reject is rejected by name before packing', async (t) => {
-  const directory = temporaryDirectory(t)
-  writeTree(directory, { 'a/b': '' })
-  symlinkSync('/etc/passwd', join(directory, 'absolute'))
-  symlinkSync('../../secret', join(directory, 'a/out'))
-  symlinkSync('b/../b', join(directory, 'a/winding'))
-
-  await assert.rejects(list(directory), {
-    name: 'CliFailure',
-    message: [
-      'the server would reject this source',
-      'a/out is a link that points out of the folder (../../secret)',
-      'a/winding is a link with .. after a name (b/../b)',
-      'absolute is a link to the absolute path /etc/passwd',
-    ].join('\n'),
-  })
-})
-
-test('the command line and the server judge links alike', async (t) => {
-  const targets = ['x', './x', '../x', 'a/../x', '..', '../..', '../../x', '/x', 'x/', '.', '../a/..', 'x/..']
-  for (const target of targets) {
-    const archive = await packEntries([
-      { name: 'Dockerfile', content: 'x' },
-      { name: 'a/link', type: 'symlink', linkname: target },
-    ])
-    const isRefused = linkProblem('a/link', target) !== null
-
-    if (isRefused) assert.match(await unpackAndFail(t, archive), /archive_invalid/, target)
-    else await unpack(t, archive)
-  }
-})
-
-test('an ignored link is not checked', async (t) => {
-  const directory = temporaryDirectory(t)
-  writeTree(directory, { a: '', '.berthignore': 'absolute\n' })
-  symlinkSync('/etc/passwd', join(directory, 'absolute'))
-
-  assert.deepEqual((await list(directory)).entries.length, 2)
-})
-
 test('pipes are skipped and listed; a source without files is rejected', async (t) => {
   const directory = temporaryDirectory(t)
   spawnSync('mkfifo', [join(directory, 'pipe')])
@@ -111,13 +61,6 @@ test('pipes are skipped and listed; a source without files is rejected', async (
   await assert.rejects(list(directory), { message: /nothing to upload/ })
   writeTree(directory, { a: '' })
   assert.deepEqual((await list(directory)).specialFiles, ['pipe'])
-})
-
-test('a file name that is not UTF-8 is rejected', async (t) => {
-  const directory = temporaryDirectory(t)
-  writeFileSync(Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0x66, 0xff])]), '')
-
-  await assert.rejects(list(directory), { message: /has a name that is not UTF-8/ })
 })
 
 test("a source over the server's limit is rejected unread, with its largest folders", async (t) => {
@@ -159,44 +102,3 @@ async function pack(directory: string): Promise<Buffer> {
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8)
 }
-
-const entry = (path: string): SourceEntry => ({ path, kind: 'file', mode: 0o644, sizeBytes: 1, target: '' })
-
-function warn(
-  ignored: string[],
-  site: Partial<Parameters<typeof warnOfMissingPackages>[2]>,
-  paths: string[] = ['index.html'],
-): string {
-  const lines: string[] = []
-  const out = { say: (text: string) => lines.push(text), tint: (_: string, words: string) => words }
-  const source = {
-    entries: paths.map(entry),
-    ignored: ignored.map((path) => ({ path, reason: 'by default' })),
-  }
-  warnOfMissingPackages({ out } as unknown as Cli, source as unknown as Source, {
-    type: 'static_site',
-    ...site,
-  })
-  return lines.join('\n')
-}
-
-test('excluded packages inside the published folder cause a warning; those outside do not', () => {
-  const ignored = ['node_modules/', 'public/lib/node_modules/', 'publications/node_modules/']
-  const way = 'if its pages need it, write !node_modules into .berthignore'
-  assert.equal(
-    warn(ignored, { publish_dir: 'public' }),
-    `   ! the site is without public/lib/node_modules/: ${way}`,
-  )
-  assert.match(warn(ignored, {}), /without node_modules\/, public\/lib\/node_modules\/, publications/)
-  assert.match(
-    warn(['web/public/node_modules/'], { root_dir: 'web', publish_dir: './public' }),
-    /web\/public/,
-  )
-  assert.equal(warn(['public/.env', 'dist/'], { publish_dir: 'public' }), '')
-})
-
-test('no warning for a Dockerfile build or a service that is not a static site', () => {
-  assert.equal(warn(['node_modules/'], {}, ['index.html', 'Dockerfile']), '')
-  assert.equal(warn(['node_modules/'], { dockerfile_path: 'site.df' }, ['site.df']), '')
-  assert.equal(warn(['node_modules/'], { type: 'web_service' }), '')
-})
