@@ -53,7 +53,6 @@ export class InstanceReports {
   readonly #closing = new AbortController()
   readonly #lives = new Map<string, Life>()
   readonly #unsubscribe: () => void
-  readonly #budget = createLineBudget((serviceId, count) => this.#write(serviceId, omittedText(count)))
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -71,7 +70,6 @@ export class InstanceReports {
   close(): void {
     this.#unsubscribe()
     this.#closing.abort()
-    this.#budget.close()
     this.#feed.close()
   }
 
@@ -176,23 +174,12 @@ export class InstanceReports {
     const { serviceId, deployId, index, timeNano } = event
     const ts = new Date(timeNano / 1e6).toISOString()
     const about = { instance: String(index), deploy_id: deployId, event: what }
-    this.#budget.spend(serviceId, () => this.#write(serviceId, formatEvent(index, what), ts, about))
-  }
-
-  /** A service that is being deleted gets no lines: a late one would recreate its removed log. */
-  #write(serviceId: string, line: string, ts?: string, about?: Record<string, unknown>): void {
     const { runtimeLogs, services } = this.#parts.storage
     const service = services.get(serviceId)
-    if (service && !service.deleting && !this.#closing.signal.aborted) {
-      runtimeLogs.append(serviceId, 'system', line, ts, about)
-    }
+    // A late line would recreate the removed log of a service that is being deleted.
+    if (service && !service.deleting && !this.#closing.signal.aborted)
+      runtimeLogs.append(serviceId, 'system', formatEvent(index, what), ts, about)
   }
-}
-
-function omittedText(count: number): string {
-  return count === 1
-    ? '1 more start or exit of an instance is not shown'
-    : `${count} more starts and exits of instances are not shown`
 }
 
 export interface InstanceEvent {
@@ -230,64 +217,6 @@ function exitText({ exit_code, out_of_memory }: InstanceEvent): string {
 function restartText({ restarts, restarts_in_ms }: InstanceEvent): string {
   if (!restarts) return ''
   return restarts_in_ms === null ? '; it restarts' : `; it restarts in ${duration(restarts_in_ms)}`
-}
-// Limits the lines about instances in each service's log, because a crash loop must not displace the
-// instances' own output. Lines beyond the limit are counted, and the count is one line.
-
-const burst = 20
-const refillMs = 10_000
-
-interface LineBudget {
-  /** Writes the line now, or counts it. */
-  spend(serviceId: string, write: () => void): void
-  close(): void
-}
-
-interface Account {
-  tokens: number
-  at: number
-  omitted: number
-  timer: NodeJS.Timeout | null
-}
-
-/** `summarize` writes one line in place of `count` others. */
-export function createLineBudget(
-  summarize: (serviceId: string, count: number) => void,
-  now: () => number = Date.now,
-): LineBudget {
-  const accounts = new Map<string, Account>()
-
-  function refill(account: Account): void {
-    const gained = Math.floor((now() - account.at) / refillMs)
-    account.tokens = Math.min(burst, account.tokens + gained)
-    account.at += gained * refillMs
-  }
-
-  function flush(serviceId: string, account: Account): void {
-    account.timer = null
-    if (account.omitted > 0) summarize(serviceId, account.omitted)
-    account.omitted = 0
-    // A full account needs no entry.
-    refill(account)
-    if (account.tokens === burst) accounts.delete(serviceId)
-  }
-
-  return {
-    spend(serviceId, write) {
-      const account = accounts.get(serviceId) ?? { tokens: burst, at: now(), omitted: 0, timer: null }
-      accounts.set(serviceId, account)
-      refill(account)
-      account.timer ??= setTimeout(() => flush(serviceId, account), burst * refillMs).unref()
-      if (account.tokens > 0) {
-        account.tokens -= 1
-        write()
-      } else account.omitted += 1
-    },
-    close() {
-      for (const { timer } of accounts.values()) if (timer) clearTimeout(timer)
-      accounts.clear()
-    },
-  }
 }
 // How long Docker waits before it starts a crashed container again. Pure. Docker does not report the delay:
 // 100 ms, doubled for each run of less than ten seconds, at most a minute.

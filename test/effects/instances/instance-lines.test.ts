@@ -1,8 +1,7 @@
-// Lines about instances: their text, Docker's restart delay, and a limit on their number.
+// Lines about instances: their text, and Docker's restart delay.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  createLineBudget,
   formatEvent,
   type InstanceEvent,
   removed,
@@ -49,24 +48,4 @@ test('the restart delay doubles for short runs up to a minute, and then resets',
     [restartDelay(null, 50), restartDelay(null, null), restartDelay(null, 20_000)],
     [null, null, 100],
   )
-})
-
-test('a crash loop does not fill the log: lines over the limit are counted in one line', (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  let nowMs = 0
-  const lines: string[] = []
-  const budget = createLineBudget(
-    (id, count) => lines.push(`${id}: ${count} more`),
-    () => nowMs,
-  )
-  for (let count = 0; count < 1000; count++) budget.spend('svc-a', () => lines.push('a'))
-  budget.spend('svc-b', () => lines.push('b'))
-
-  assert.deepEqual(lines, [...Array.from({ length: 20 }, () => 'a'), 'b'], 'each service has its own bound')
-  nowMs = 200_000
-  t.mock.timers.tick(200_000)
-  assert.deepEqual(lines.slice(21), ['svc-a: 980 more'])
-  for (let count = 0; count < 1000; count++) budget.spend('svc-a', () => lines.push('again'))
-  assert.equal(lines.filter((line) => line === 'again').length, 20)
-  budget.close()
 })
