@@ -1,8 +1,5 @@
 // Pulls the image of a deploy. The tag is resolved each time, and the resolved image gets a name of Berth. If
 // the registry does not respond, an image on the host is used; if it refuses, the deploy fails.
-
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { KeyedMutex } from '../../../async/keyed-mutex.ts'
 import { imageName } from '../../../docker/engine/names.ts'
@@ -21,13 +18,13 @@ import {
 import { codeOf, messageOf } from '../../../errors.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
 import type { DeployPhase } from '../phase.ts'
-import type { DeployPorts } from '../ports.ts'
-import { workDirectory } from '../source/source.ts'
 
 interface Pull {
   phase: DeployPhase
   requested: ImageReference
   image: string
+  /** An earlier attempt may have left the name that a pull gives an image. */
+  isRepeated: boolean
 }
 
 /** How many deploys are searched for an image from the same repository. */
@@ -38,24 +35,17 @@ export async function pullImage(phase: DeployPhase, { source }: { source: Deploy
   if (phase.isRepeated) log.info('pulling starts again: the daemon was restarted')
   const image = imageName(ports.owner, phase.service.name, id)
   const requested = parseImageReference(source.image!)
+  let { isRepeated } = phase
   const pull = () =>
     guardDockerDisk(ports, 'a pull', signal, (bound) =>
-      ensureImage({ phase: phase.withSignal(bound), requested, image }),
+      pullOrReuse({ phase: phase.withSignal(bound), requested, image, isRepeated }),
     )
-  const onUnavailable = () => log.info('the Docker engine became unavailable: pulling again')
+  const onUnavailable = () => {
+    log.info('the Docker engine became unavailable: pulling again')
+    isRepeated = true
+  }
   const reference = await phase.withEngine(pull, onUnavailable)
   return { image, source: { ...source, image: reference } }
-}
-
-/** Adopts an image that an earlier daemon tagged. A pull that it only started is undone and repeated. */
-async function ensureImage(pull: Pull): Promise<string> {
-  const { ports, id } = pull.phase
-  const note = await readPullNote(ports, id)
-  const isTagged = note !== null && (await inspectImage(ports.engine, pull.image)) !== null
-  if (!isTagged) await dropPulledName(pull.phase)
-  const reference = isTagged ? note.reference : await pullOrReuse(pull)
-  await dropPulledName(pull.phase)
-  return reference
 }
 
 async function pullOrReuse(pull: Pull): Promise<string> {
@@ -82,28 +72,37 @@ async function obtainFromRegistry(pull: Pull): Promise<string> {
   const exact = withDigest(requested, digest)
   if (earlier) {
     log.info('it is already present')
-    await tagAsOurs(pull, earlier.image, exact)
+    await tagAsOurs(pull, earlier.image)
     return exact
   }
   const name = pinnedName(requested, digest)
-  await nameLocks.run(name, signal, () => pullByDigest(pull, name, exact, credentials))
+  await nameLocks.run(name, signal, () => pullByDigest(pull, name, credentials))
   return exact
 }
 
+/** Without it, two deploys of one image would pull the name from under each other. */
+const nameLocks = new KeyedMutex()
+
+/**
+ * The name that a pull gives an image is removed once the image has Berth's own. A name that existed before
+ * belongs to another user of the engine, and stays.
+ */
 async function pullByDigest(
   pull: Pull,
   name: string,
-  exact: string,
   credentials: { username: string; password: string } | null,
 ): Promise<void> {
-  const { ports, id, log, signal } = pull.phase
-  if (await inspectImage(ports.engine, name)) {
+  const { ports, log, signal } = pull.phase
+  if (!pull.isRepeated && (await inspectImage(ports.engine, name))) {
     log.info('it is already present')
-    return tagAsOurs(pull, name, exact)
+    return tagAsOurs(pull, name)
   }
-  await writePullNote(ports, id, { reference: exact, pulledName: name })
-  await pullFromRegistry(ports.engine, { reference: name, credentials, onLine: log.info, signal })
-  await tagImage(ports.engine, ports.owner, name, pull.image)
+  try {
+    await pullFromRegistry(ports.engine, { reference: name, credentials, onLine: log.info, signal })
+    await tagAsOurs(pull, name)
+  } finally {
+    await removePulledName(ports.engine, name)
+  }
 }
 
 /** The image on this host, or null: exactly by digest, or the one that the tag meant at the last pull. */
@@ -116,14 +115,11 @@ async function findLocalCopy(pull: Pull, reason: string): Promise<string | null>
   if (!local && !earlier) return null
   log.info(reason)
   log.info(`using the image on this host: ${local?.id ?? earlier?.reference}`)
-  const exact = earlier?.reference ?? requested.reference
-  await tagAsOurs(pull, earlier?.image ?? requested.reference, exact)
-  return exact
+  await tagAsOurs(pull, earlier?.image ?? requested.reference)
+  return earlier?.reference ?? requested.reference
 }
 
-async function tagAsOurs({ phase, image }: Pull, from: string, reference: string): Promise<void> {
-  const { ports, id } = phase
-  await writePullNote(ports, id, { reference, pulledName: null })
+async function tagAsOurs({ phase: { ports }, image }: Pull, from: string): Promise<void> {
   await tagImage(ports.engine, ports.owner, from, image)
 }
 
@@ -141,53 +137,4 @@ async function findEarlier(
     if (isSame && (await inspectImage(ports.engine, image))) return { image, reference }
   }
   return null
-}
-
-/**
- * The second name that a pull gives an image is removed once the image has Berth's own name. A name that
- * existed before the pull belongs to another user of the engine and stays. The daemon may be killed between
- * the two steps, so a file records which it was.
- */
-interface PullNote {
-  /** The image that the deploy runs, with its digest if known. */
-  reference: string
-  /** The name to remove again; null if it existed before the pull. */
-  pulledName: string | null
-}
-
-/** Without it, two deploys of one image would pull the name from under each other. */
-const nameLocks = new KeyedMutex()
-
-/** Null if there is no readable note: then all steps are repeated. */
-export async function readPullNote(ports: DeployPorts, deployId: string): Promise<PullNote | null> {
-  try {
-    return JSON.parse(await readFile(noteFile(ports, deployId), 'utf8'))
-  } catch {
-    return null
-  }
-}
-
-export async function writePullNote(ports: DeployPorts, deployId: string, note: PullNote): Promise<void> {
-  const path = noteFile(ports, deployId)
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(`${path}.new`, JSON.stringify(note))
-  await rename(`${path}.new`, path)
-}
-
-/** Removes the name that this deploy's pull added, if any. Idempotent. */
-export async function dropPulledName(phase: DeployPhase): Promise<void> {
-  const note = await readPullNote(phase.ports, phase.id)
-  if (!note?.pulledName) return
-  await removePulledNameOnly(phase)
-  await writePullNote(phase.ports, phase.id, { ...note, pulledName: null })
-}
-
-/** Like `dropPulledName`, but writes no note: the disk may be full. The note goes with the work directory. */
-export async function removePulledNameOnly({ ports, id, signal }: DeployPhase): Promise<void> {
-  const name = (await readPullNote(ports, id))?.pulledName
-  if (name) await nameLocks.run(name, signal, () => removePulledName(ports.engine, name))
-}
-
-function noteFile(ports: DeployPorts, deployId: string): string {
-  return join(workDirectory(ports, deployId), 'pull.json')
 }

@@ -5,7 +5,6 @@ import { removeImage } from '../../../docker/images/images.ts'
 import { reapGit } from '../../../git/process.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
-import { removePulledNameOnly } from '../build/pull.ts'
 import type { DeployPhase } from '../phase.ts'
 import { removeFormerArchives } from '../source/archive.ts'
 import { removeWork } from '../source/source.ts'
@@ -26,7 +25,6 @@ export async function removeTraces(phase: DeployPhase, { formerDeployId, outcome
   // Clients that follow the log do not wait for the cleanup.
   await phase.log.close(canceled ? outcome : `failed: ${outcome}`)
   await reapGit(id)
-  await retryUntilCleanedUp(ports, id, signal, () => removePulledNameOnly(phase))
   await removeWork(ports, id)
   await retryUntilCleanedUp(ports, id, signal, async () => {
     const isStillLive = storage.services.get(serviceId)?.live_deploy_id === formerDeployId

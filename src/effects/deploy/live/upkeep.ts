@@ -17,7 +17,6 @@ import { removeAbandoned, stopInstances, waitUntilDrained } from '../end/drain.t
 import { removeOldImages } from '../end/retention.ts'
 import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
-import { removeWork } from '../source/source.ts'
 import { usesDisk } from '../start/disk-claim.ts'
 import { ensureInstance } from '../start/instances.ts'
 import {
@@ -51,8 +50,6 @@ const transientCodes = [
 export async function keepInstances(phase: DeployPhase, { image }: { image: string }) {
   const { ports, id, serviceId, signal } = phase
   await phase.log.close('live')
-  // The notes of a pull that a restart interrupted. A live deploy must not fail because of them.
-  await removeWork(ports, id).catch(() => undefined)
   const health = createHealth()
   const wakeSignal = createWakeSignal(ports, id, serviceId, ({ name, exitCode }) => {
     if (health.sawExit(name)) ports.logger.warn({ instance: name, exitCode }, 'a live instance ended')
