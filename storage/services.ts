@@ -78,8 +78,6 @@ export interface ServiceRow extends ServiceSettings {
   archive_deploy_id: string | null
   /** Whether `branch` is the remote's default branch. Missing when a user set it. */
   branch_learnt?: boolean
-  /** The fallback in case the newest archive is damaged; null once that one has been unpacked. */
-  former_archive_deploy_id?: string | null
   degraded: boolean
   deleting: boolean
   created_at: string
@@ -95,11 +93,10 @@ export interface ServicePatch {
   deleting?: boolean
   disk_mount_path?: string
   disk_volume?: string
+  archive_deploy_id?: string
   /** Apply the patch only while this deploy is live, so that a late report of a former one has no effect. */
   while_live?: string
 }
-
-type ArchivePatch = Partial<Pick<ServiceRow, 'archive_deploy_id' | 'former_archive_deploy_id'>>
 
 interface WriteOptions {
   /** Further writes in the same transaction (env, credentials). */
@@ -171,8 +168,8 @@ export class Services {
     })
   }
 
-  /** Only inside a commit. Writes an actor's part of the service's row. No effect on a removed service. */
-  patch(commit: Commit, id: string, { while_live, ...fields }: ServicePatch & ArchivePatch): void {
+  /** Only inside a commit. Writes a part of the service's row. No effect on a removed service. */
+  patch(commit: Commit, id: string, { while_live, ...fields }: ServicePatch): void {
     const row = this.#rows.get(id)
     if (!row || (while_live && row.live_deploy_id !== while_live)) return
     const differs = Object.entries(fields).some(([field, value]) => row[field as keyof ServiceRow] !== value)
@@ -188,22 +185,6 @@ export class Services {
   /** Only inside a commit. Throws `conflict` for a service that is being deleted. */
   assertNotDeleting(id: string): void {
     if (this.#rows.get(id)?.deleting) throw new StorageError('conflict', 'the service is being deleted')
-  }
-
-  /** Only inside a commit. The deploy's archive becomes the newest; the last intact one stays as fallback. */
-  setArchive(commit: Commit, id: string, deployId: string): void {
-    const row = this.#rows.get(id)
-    if (!row) return
-    const { archive_deploy_id: before, former_archive_deploy_id: former } = row
-    this.patch(commit, id, { archive_deploy_id: deployId, former_archive_deploy_id: former ?? before })
-  }
-
-  /** Called once the deploy's archive was unpacked or found damaged. Idempotent. */
-  settleArchive(id: string, deployId: string, isIntact: boolean): Promise<void> {
-    return this.#store.commit((commit) => {
-      const row = this.#rows.get(id)
-      if (row) this.patch(commit, id, settledArchives(row, deployId, isIntact))
-    })
   }
 
   /** Only inside a commit, when a deploy is parked: it may still serve, but it is no longer desired. */
@@ -244,15 +225,6 @@ export class Services {
     commit.announce({ kind: 'service', id, service_id: id, status: null, revision })
     return row
   }
-}
-
-/** An intact archive becomes the fallback for newer ones. A damaged archive is replaced by its fallback. */
-function settledArchives(row: ServiceRow, deployId: string, isIntact: boolean): ArchivePatch {
-  const { archive_deploy_id: newest, former_archive_deploy_id: former = null } = row
-  const isNewest = newest === deployId
-  if (isIntact) return { former_archive_deploy_id: isNewest ? null : deployId }
-  if (isNewest) return { archive_deploy_id: former, former_archive_deploy_id: null }
-  return { former_archive_deploy_id: former === deployId ? null : former }
 }
 
 export class Domains {

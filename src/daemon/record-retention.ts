@@ -79,9 +79,8 @@ export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<
 }
 
 function isReferenced(storage: Storage, owner: Owner, service: ServiceRow, id: string): boolean {
-  const { archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id } = service
-  if ([archive_deploy_id, former_archive_deploy_id, live_deploy_id, desired_deploy_id].includes(id))
-    return true
+  const { archive_deploy_id, live_deploy_id, desired_deploy_id } = service
+  if ([archive_deploy_id, live_deploy_id, desired_deploy_id].includes(id)) return true
   const { deploys, runs } = unfinishedActors(storage.actors, { serviceId: service.id })
   const referred = [
     ...deploys.map((record) => record?.source?.deploy_id),

@@ -191,7 +191,7 @@ async function uploadDeploy(call: CallById<UploadQuery, Upload>): Promise<Deploy
       const upload = { id, source, clearCache: query.clear_cache, by: requesterOf(call) }
       const also = (commit: Commit) => {
         assertAcceptsUpload(findService(storage, serviceId))
-        storage.services.setArchive(commit, serviceId, id)
+        storage.services.patch(commit, serviceId, { archive_deploy_id: id })
       }
       return queueDeploy(context, deployRequest(context, row, { ...upload, trigger: 'upload' }), {
         eventId,

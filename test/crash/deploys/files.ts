@@ -16,11 +16,7 @@ export interface Found {
 
 export async function checkFiles(storage: Storage, found: Found): Promise<void> {
   const { drill, settled } = found
-  const faults = [
-    ...archiveFaults(storage, found),
-    ...addressFaults(storage, found),
-    ...releaseFaults(storage, found),
-  ]
+  const faults = [...archiveFaults(found), ...addressFaults(storage, found), ...releaseFaults(storage, found)]
   for (const fault of faults) drill.ledger.addViolation(noOrphans, fault)
   const restarts = drill.victim.lives.slice(1).map(({ startedAt }) => startedAt)
   for (const deploy of settled.deploys.filter(({ record }) => record)) {
@@ -30,8 +26,8 @@ export async function checkFiles(storage: Storage, found: Found): Promise<void> 
   }
 }
 
-/** Each service's newest archive, and the one for a rollback; no others. */
-function* archiveFaults({ services }: Storage, { drill, settled }: Found) {
+/** Each service's newest archive, and no others. */
+function* archiveFaults({ drill, settled }: Found) {
   const directory = join(drill.victim.dataDir, 'archives')
   const found = existsSync(directory) ? readdirSync(directory).sort() : []
   const uploads = settled.deploys.filter(({ entry, record }) => entry.kind === 'upload' && record)
@@ -42,8 +38,7 @@ function* archiveFaults({ services }: Storage, { drill, settled }: Found) {
       .sort()
       .at(-1)
   })
-  const previous = services.list().map((service) => service.former_archive_deploy_id)
-  const wanted = [...newest, ...previous].flatMap((id) => (id ? [`${id}.tar.gz`] : []))
+  const wanted = newest.flatMap((id) => (id ? [`${id}.tar.gz`] : []))
   const names = [...new Set(wanted)].sort()
   if (found.join() !== names.join())
     yield `archives: ${names.join(', ')} are expected, found ${found.join(', ')}`

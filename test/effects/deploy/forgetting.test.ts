@@ -63,7 +63,6 @@ test('older deploys are deleted with record, history, release and log; the newes
 test('active, live, referenced deploys and rollback targets stay at any age', async (t) => {
   const { storage, add, addBuilt, fill, imageOf } = await openShop(t)
   const uploaded = await add('deploy')
-  const previous = await add('deploy')
   const target = await add('deploy')
   const ofRun = await add('deploy')
   const built = await addBuilt()
@@ -74,15 +73,11 @@ test('active, live, referenced deploys and rollback targets stay at any age', as
   await add('deploy', { source: { kind: 'reuse', deploy_id: target } }, false)
   await add('deploy', { image: imageOf(shared) }, false)
   await add('job-run', { deploy_id: ofRun }, false)
-  await storage.services.update('svc-1', (row) => ({
-    ...row,
-    archive_deploy_id: uploaded,
-    former_archive_deploy_id: previous,
-  }))
+  await storage.services.update('svc-1', (row) => ({ ...row, archive_deploy_id: uploaded }))
 
   await forgetOldDeploys(storage, owner)
 
-  const kept = [uploaded, previous, target, ofRun, built, running, shared]
+  const kept = [uploaded, target, ofRun, built, running, shared]
   deepEqual(
     kept.map((id) => storage.actors.record(id)?.id),
     kept,

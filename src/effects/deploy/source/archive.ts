@@ -1,13 +1,13 @@
-// Unpacks the uploaded archive of a deploy. Of each service, these archives stay: the last one, the one
-// before it until the last has been unpacked successfully, and those that a deploy will unpack.
+// Unpacks the uploaded archive of a deploy. Of each service, the last archive stays, and those that a deploy
+// will unpack.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ActorRecord } from '../../../../storage/actors/actors.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
-import { type Unpacked, unpackArchive } from '../../../archive/unpack.ts'
-import { codeOf, Failure, messageOf } from '../../../errors.ts'
+import { unpackArchive } from '../../../archive/unpack.ts'
+import { Failure, messageOf } from '../../../errors.ts'
 import { size } from '../../../quantities.ts'
 import { availableBytes } from '../../disk/disk.ts'
 import type { DeployPhase } from '../phase.ts'
@@ -15,35 +15,24 @@ import type { DeployPorts } from '../ports.ts'
 
 /** Creates the directory. Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
 export async function unpackSource(phase: DeployPhase, source: DeploySource, directory: string) {
-  const { ports, id, log } = phase
+  const { ports, id, log, signal, release } = phase
   const { archives } = ports.storage
   const archiveId = archiveOf({ id, source })
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
-  const unpacked = await unpackAndSettle(phase, archiveId, directory)
+  const unpacked = await unpackArchive({
+    file: archives.path(archiveId),
+    directory,
+    signal,
+    roomBytes: await availableBytes(ports.settings),
+    keepsFolder: (tree, folder) => isFolderInSettings(tree, folder, release.settings),
+  })
   if (unpacked.leftOut) log.info(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
   log.info(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
   await removeFormerArchives(ports)
   return { commitSha: null, commitMessage: null }
-}
-
-/** After a broken archive the service returns to the one before; the broken file goes with its deploy. */
-async function unpackAndSettle(phase: DeployPhase, archiveId: string, directory: string): Promise<Unpacked> {
-  const { ports, serviceId, signal, release } = phase
-  const { archives, services } = ports.storage
-  const file = archives.path(archiveId)
-  const roomBytes = await availableBytes(ports.settings)
-  const keepsFolder = (tree: string, folder: string) => isFolderInSettings(tree, folder, release.settings)
-  try {
-    const unpacked = await unpackArchive({ file, directory, signal, roomBytes, keepsFolder })
-    await services.settleArchive(serviceId, archiveId, true)
-    return unpacked
-  } catch (error) {
-    if (codeOf(error) === 'archive_invalid') await services.settleArchive(serviceId, archiveId, false)
-    throw error
-  }
 }
 
 /** Whether a path in the settings starts with it. With a Dockerfile, a site's path is inside its image. */
@@ -75,7 +64,7 @@ function isReplaced(storage: Storage, archiveId: string): boolean {
   // Without a record, its upload is not committed yet.
   if (typeof serviceId !== 'string') return false
   const service = storage.services.get(serviceId)
-  const isCurrent = [service?.archive_deploy_id, service?.former_archive_deploy_id].includes(archiveId)
+  const isCurrent = service?.archive_deploy_id === archiveId
   return !isCurrent && !isNeededByDeploy(storage, serviceId, archiveId)
 }
 

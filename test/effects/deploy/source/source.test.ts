@@ -67,28 +67,6 @@ async function fetch(storage: Storage, id: string, from = source(), settings: Pa
   return { found: readdirSync(directory).sort(), said }
 }
 
-/** An upload for the service, as its handler commits it. */
-async function upload(storage: Storage, id: string, archive: Buffer): Promise<void> {
-  await keep(storage, id, archive)
-  const transition = transitionOf({ id }, { status: 'running' })
-  await storage.actors.create(
-    { ...transition, record: { ...transition.record, source: source() } },
-    (commit) => storage.services.setArchive(commit, 'svc-1', id),
-  )
-}
-
-/** Ends the deploy of the upload. Returns the chosen archive and the retained ones. */
-async function end(storage: Storage, id: string) {
-  const transition = transitionOf({ id, final: true, revision: 2 }, { status: 'failed' })
-  await storage.actors.advance({ ...transition, record: { ...transition.record, source: source() } })
-  await removeFormerArchives({ storage, logger: silentLogger })
-  const chosen = storage.services.get('svc-1')!.archive_deploy_id
-  return { chosen, kept: (await storage.archives.ids()).sort() }
-}
-
-const cut = (archive: Buffer) => archive.subarray(0, archive.length - 12)
-const broken = { code: 'archive_invalid' }
-
 async function storageWithService(t: TestContext): Promise<Storage> {
   const storage = await temporaryStorage(t)
   await storage.services.create(serviceRow())
@@ -155,64 +133,6 @@ test('a single top folder is kept if a path setting starts with it, else logged'
   assert.equal(await looks('dep-1', { dockerfile_path: 'app/web/Dockerfile', publish_dir: 'public' }), 'kept')
   assert.equal(await looks('dep-1', { root_dir: 'nowhere' }), 'left out')
   assert.equal(await looks('dep-2', { publish_dir: 'app/public' }), 'left out', 'it is a path of the image')
-})
-
-test('a broken archive never replaces one that was unpacked', async (t) => {
-  const storage = await storageWithService(t)
-  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
-  await upload(storage, 'dep-1', sound)
-  await fetch(storage, 'dep-1')
-  await end(storage, 'dep-1')
-
-  await upload(storage, 'dep-2', cut(sound))
-  await removeFormerArchives({ storage, logger: silentLogger })
-  assert.deepEqual((await storage.archives.ids()).sort(), ['dep-1', 'dep-2'], 'it is not known yet')
-  // The second attempt follows a daemon that was killed before it could commit the end of the first.
-  for (let time = 1; time <= 2; time++) await assert.rejects(fetch(storage, 'dep-2'), broken)
-
-  assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-1', kept: ['dep-1'] })
-  assert.deepEqual((await fetch(storage, 'dep-3', source('dep-1'))).found, ['Dockerfile'])
-})
-
-test('of uploads not yet unpacked the last is chosen; if broken, a valid one replaces it', async (t) => {
-  const storage = await storageWithService(t)
-  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
-  await upload(storage, 'dep-1', sound)
-  assert.deepEqual(await end(storage, 'dep-1'), { chosen: 'dep-1', kept: ['dep-1'] }, 'not broken')
-  await upload(storage, 'dep-2', sound)
-  await upload(storage, 'dep-3', cut(sound))
-  await fetch(storage, 'dep-2')
-
-  assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-3', kept: ['dep-2', 'dep-3'] })
-  await assert.rejects(fetch(storage, 'dep-3'), broken)
-  assert.deepEqual(await end(storage, 'dep-3'), { chosen: 'dep-2', kept: ['dep-2'] })
-})
-
-test('an archive not yet unpacked is no fallback while there is an unpacked one', async (t) => {
-  const storage = await storageWithService(t)
-  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
-  await upload(storage, 'dep-1', sound)
-  await fetch(storage, 'dep-1')
-  await end(storage, 'dep-1')
-  for (const id of ['dep-2', 'dep-3']) await upload(storage, id, cut(sound))
-
-  assert.deepEqual(await end(storage, 'dep-2'), { chosen: 'dep-3', kept: ['dep-1', 'dep-3'] }, 'canceled')
-  await assert.rejects(fetch(storage, 'dep-3'), broken)
-  assert.deepEqual(await end(storage, 'dep-3'), { chosen: 'dep-1', kept: ['dep-1'] })
-})
-
-test('a valid archive replaces all before it; a service with only broken ones has none', async (t) => {
-  const storage = await storageWithService(t)
-  const sound = await packArchive({ Dockerfile: 'FROM scratch' })
-  await upload(storage, 'dep-1', cut(sound))
-  await assert.rejects(fetch(storage, 'dep-1'), broken)
-  assert.deepEqual(await end(storage, 'dep-1'), { chosen: null, kept: [] })
-
-  for (const id of ['dep-2', 'dep-3']) {
-    await upload(storage, id, sound)
-    await fetch(storage, id)
-    assert.deepEqual(await end(storage, id), { chosen: id, kept: [id] })
-  }
 })
 
 test('a service with a damaged row keeps its archives; other archives are still removed', async (t) => {
