@@ -1,8 +1,10 @@
 // HTTPS with a whole daemon: a new domain gets its certificate from a real CA through the edge, across
 // restarts, and berthd needs only an e-mail address for it.
 import { deepEqual, equal, fail, match } from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import type { Certificate } from '../../src/api/certificate.ts'
 import { openStorage } from '../../storage/index.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
@@ -12,7 +14,6 @@ import { openCa, serverAddress, withCa } from '../support/edge/ca.ts'
 import { endHostEdge } from '../support/edge/edge.ts'
 import { startNameServer } from '../support/edge/name-server.ts'
 import { requestAt } from '../support/edge/running-edge.ts'
-import { servedCertificate } from '../support/edge/served-certificate.ts'
 import { installPackages } from '../support/system/apt.ts'
 import { hasCommand, run } from '../support/system/command.ts'
 import { isInside } from '../support/system/namespace.ts'
@@ -34,6 +35,18 @@ async function beTheNameServer(): Promise<void> {
   const file = join(process.env.PREPARED!, 'resolv.conf')
   writeFileSync(file, 'nameserver 127.0.0.1\n')
   await run('mount', ['--bind', file, '/etc/resolv.conf'])
+}
+
+/** The certificate that the edge presents for a host. */
+function servedCertificate(servername: string): Promise<X509Certificate> {
+  return new Promise((resolve, reject) => {
+    const place = { host: serverAddress, port: 443, servername, rejectUnauthorized: false }
+    const socket = connect(place, () => {
+      resolve(new X509Certificate(socket.getPeerCertificate().raw))
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
 }
 
 /** Written as by a deploy's transition, because there is no engine in this network. */

@@ -1,65 +1,15 @@
 // Certificates over restarts, pauses that a CA requires, and changes of the service that owns a host.
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../../src/logger.ts'
 import { openCa, otherAddress, serverAddress, withCa } from '../../support/edge/ca.ts'
-import { acmeProblem, startFaultyCa } from '../../support/edge/faulty-ca.ts'
-import { boot, type ChangeEdge, isValid, isWaiting, openLife } from '../../support/effects/certificates.ts'
+import { boot, isValid, isWaiting, openLife } from '../../support/effects/certificates.ts'
 import { eventually, silentLogger } from '../../support/supervisor/supervision.ts'
 import { isInside } from '../../support/system/namespace.ts'
 
 const test = await withCa(import.meta.url)
 const ca = isInside ? await openCa() : ({} as never)
-
-test('a pause requested by the CA is respected by all requests', async (t) => {
-  const limit = acmeProblem(429, 'rateLimited', 'too many certificates already issued', {
-    'retry-after': '7200',
-  })
-  const unusual = await startFaultyCa(t, ({ path }) => (path === '/order' ? limit : null))
-  const life = await openLife(t, ca, {
-    settings: { acmeEmail: 'ada@example.com', acmeDirectory: unusual.directoryUrl },
-  })
-  const { route, until, retry } = boot(t, life, ca)
-  const host = 'limited.example.com'
-  ca.names.hosts.set(host, [serverAddress])
-
-  await route('svc-1', host)
-  const { error, next_attempt_at } = await until(host, 'waiting', isWaiting)
-
-  match(error!, /^127\.0\.0\.1:\d+ requires a pause: too many certificates already issued$/)
-  const pauseMs = Date.parse(next_attempt_at!) - Date.now()
-  ok(pauseMs > 7000_000 && pauseMs <= 7200_000, String(pauseMs))
-  const requested = unusual.requests.length
-  equal(await retry(host), false)
-  equal(unusual.requests.length, requested)
-})
-
-test('a certificate that cannot be stored is downloaded again, without a second order', async (t) => {
-  const life = await openLife(t, ca)
-  const host = 'full.example.com'
-  ca.names.hosts.set(host, [serverAddress])
-  const { certificates } = life.storage
-  let isFull = true
-  const put = (name: string, pem: string) => {
-    if (isFull) throw new Error('no space left on device')
-    return certificates.put(name, pem)
-  }
-  const storage = { ...life.storage, certificates: { ...certificates, put } }
-  const { route, until, retry } = boot(t, { ...life, storage }, ca)
-  await route('svc-1', host)
-  const { status, error } = await until(host, 'waiting', isWaiting)
-  deepEqual([status, error], ['waiting', 'internal: no space left on device'])
-  const view = ca.edge.shown.length
-
-  isFull = false
-  equal(await retry(host), true)
-  await until(host, 'valid', isValid)
-
-  // Answers our own check, but not the CA.
-  equal(ca.edge.shown.length, view + 1)
-  equal(certificates.order(host), null)
-})
 
 test('a certificate not yet installed when the daemon died is installed after the restart', async (t) => {
   const life = await openLife(t, ca)
@@ -79,21 +29,6 @@ test('a certificate not yet installed when the daemon died is installed after th
   deepEqual(second.installed, [[host]])
   equal(life.storage.certificates.find(host)?.fingerprint, fingerprint)
   deepEqual([second.rowOf(host)?.id, ca.edge.shown.length], [id, view])
-})
-
-test('an order not yet sent when the daemon died is started again', async (t) => {
-  const life = await openLife(t, ca)
-  const host = 'early.example.com'
-  ca.names.hosts.set(host, [serverAddress])
-  const first = boot(t, life, ca, () => ({ putChallenge: () => new Promise(() => undefined) }))
-  await first.route('svc-1', host)
-  await first.until(host, 'checking', ({ phase }) => phase === 'checking')
-  await first.stop()
-
-  const second = boot(t, life, ca)
-  await second.restore()
-
-  await second.until(host, 'valid', isValid)
 })
 
 test('a removed host loses its certificate, and so does a host of a removed service', async (t) => {
@@ -118,34 +53,6 @@ test('a removed host loses its certificate, and so does a host of a removed serv
   )
   deepEqual(left, [])
 })
-
-for (const [name, change] of Object.entries<ChangeEdge>({
-  'the CA gets a request': (real) => ({
-    // Our own challenge is served; that of the CA never is.
-    putChallenge: (token, response, signal) =>
-      response.includes('.') ? untilAborted(signal) : real.putChallenge(token, response, signal),
-  }),
-  'the edge is unavailable': () => ({ changeCertificates: untilAborted }),
-})) {
-  test(`removing a service while ${name} does not block`, async (t) => {
-    const life = await openLife(t, ca)
-    const { services, actors, certificates } = life.storage
-    const { route, until } = boot(t, life, ca, change)
-    const host = 'leaving.example.com'
-    ca.names.hosts.set(host, [serverAddress])
-    await route('svc-1', host)
-    await until(host, 'on its way', ({ phase }) => phase === 'ordering' || phase === 'installing')
-
-    await services.update('svc-1', (row) => ({ ...row, deleting: true }))
-
-    await eventually('it to be dropped', () => [...actors.active('certificate')].length === 0)
-    deepEqual(certificates.list(), [])
-  })
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-}
 
 test('a host moved to another service has its certificate there, in any order of events', async (t) => {
   const life = await openLife(t, ca)
@@ -189,28 +96,6 @@ test('a newly configured CA is used immediately', async (t) => {
     () => life.storage.certificates.find(host)?.fingerprint !== fingerprint,
   )
   await second.until(host, 'valid', isValid)
-})
-
-test('a lost file is requested again, and an unavailable edge is reported', async (t) => {
-  const life = await openLife(t, ca)
-  const host = 'gone.example.com'
-  ca.names.hosts.set(host, [serverAddress])
-  const first = boot(t, life, ca)
-  await first.route('svc-1', host)
-  await first.until(host, 'valid', isValid)
-  await first.stop()
-  life.storage.certificates.remove(host)
-
-  const away = async () => {
-    throw new Error('HAProxy is starting')
-  }
-  const second = boot(t, life, ca, () => ({ putChallenge: away }))
-  await second.restore()
-  const { status, error, not_after } = await second.until(host, 'waiting', isWaiting)
-  deepEqual(
-    [status, error, not_after],
-    ['waiting', 'the edge cannot respond to a CA now: HAProxy is starting', null],
-  )
 })
 
 test('the log warns once of a certificate that expires soon and cannot be renewed', async (t) => {

@@ -30,8 +30,6 @@ export interface Life {
   /** The provider for the wildcard of a public base domain. */
   dns?: DnsPorts
   baseDomain?: string
-  /** A real edge; by default one that only answers challenges. */
-  edge?: CertificateEdge
 }
 
 /** What survives a restart. */
@@ -99,20 +97,14 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
 export type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
 
 /** Records which certificates it would serve, at every change. */
-function standInEdge({ storage, edge }: Life, ca: Ca, change: ChangeEdge) {
+function standInEdge({ storage }: Life, ca: Ca, change: ChangeEdge) {
   const installed: string[][] = []
-  const real: CertificateEdge = edge ?? {
+  const real: CertificateEdge = {
     putChallenge: (token, response) => ca.edge.put(token, response),
     dropChallenge: (token) => void ca.edge.answers.delete(token),
     changeCertificates: async () => void installed.push([...storage.certificates.pems().keys()].sort()),
   }
-  // A spread would not copy the methods of a class.
-  const whole: CertificateEdge = {
-    putChallenge: (...args) => real.putChallenge(...args),
-    dropChallenge: (token) => real.dropChallenge(token),
-    changeCertificates: (signal) => real.changeCertificates(signal),
-  }
-  return { installed, edge: { ...whole, ...change(real) } }
+  return { installed, edge: { ...real, ...change(real) } }
 }
 
 /** The other server's address is local here too, because there is only one machine. */
