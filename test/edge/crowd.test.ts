@@ -5,10 +5,9 @@ import { Agent, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { percentile } from '../bench/figure.ts'
 import { routesTo, upstream } from '../support/edge/edge-routes.ts'
-import { type Client, openClient, untilSettled } from '../support/edge/loopback-clients.ts'
+import { type Client, openClient } from '../support/edge/loopback-clients.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 import { eventually } from '../support/supervisor/supervision.ts'
-import { long } from '../support/system/drill-size.ts'
 
 const limits = { connections: 10_500, connectionsPerAddress: 1000, requestsPerAddress: 100_000 }
 const rounds = 5
@@ -20,42 +19,27 @@ interface Crowd {
   addresses: number
   each: number
   text: string
-  /** The connections that stay open: the others were refused. */
-  held: number
   /** They never read the responses. */
   isDeaf?: true
 }
 
-const post = 'POST / HTTP/1.1\r\nHost: a.test\r\n'
-/** Those in `npm test`. */
-const mainCrowds = ['10,000 idle connections', 'slow readers']
 const crowds: Record<string, Crowd> = {
-  '8,200 idle connections of one address': {
-    addresses: 1,
-    each: 8200,
-    held: 1000,
-    text: 'GET /nope HTTP/1.1\r\nHost: nobody.test\r\n\r\n',
-  },
   '10,000 idle connections': {
     addresses: 10,
     each: 1000,
-    held: 10_000,
     text: 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n',
   },
-  'slow heads': { addresses: 4, each: 1000, held: 4000, text: `${post}X-Slow: ` },
-  'slow small bodies': { addresses: 4, each: 1000, held: 4000, text: `${post}Content-Length: 100\r\n\r\nx` },
-  'slow large bodies': { addresses: 4, each: 100, held: 400, text: `${post}Content-Length: 100000\r\n\r\nx` },
+  'slow heads': { addresses: 4, each: 1000, text: 'POST / HTTP/1.1\r\nHost: a.test\r\nX-Slow: ' },
   'slow readers': {
     addresses: 4,
     each: 50,
-    held: 200,
     text: 'GET /large HTTP/1.1\r\nHost: a.test\r\n\r\n',
     isDeaf: true,
   },
 }
 
-/** Resolves when the edge has dealt with all of them. */
-async function gather(t: TestContext, edge: RunningEdge, crowd: Crowd): Promise<Client[]> {
+/** Resolves when all are connected. */
+async function gather(t: TestContext, edge: RunningEdge, crowd: Crowd): Promise<void> {
   const { addresses, each, text } = crowd
   const clients: Client[] = []
   for (let at = 0; at < addresses; at++) {
@@ -66,9 +50,7 @@ async function gather(t: TestContext, edge: RunningEdge, crowd: Crowd): Promise<
       if (clients.length % 500 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  await eventually('all connections', async () => (await countOpen(edge)) >= crowd.held)
-  if (crowd.held < addresses * each) await untilSettled(clients)
-  return clients
+  await eventually('all connections', async () => (await countOpen(edge)) >= addresses * each)
 }
 
 /** Connections of the frontend. */
@@ -108,11 +90,9 @@ async function start(t: TestContext): Promise<RunningEdge> {
 }
 
 for (const [name, crowd] of Object.entries(crowds)) {
-  const testCrowd = mainCrowds.includes(name) ? test : long
-  testCrowd(`${name} do not slow down other clients`, async (t: TestContext) => {
+  test(`${name} do not slow down other clients`, async (t: TestContext) => {
     const [edge, empty] = [await start(t), await start(t)]
     await gather(t, edge, crowd)
-    assert.ok((await countOpen(edge)) <= crowd.held, 'more connections are open than should be')
     const [ask, askEmpty] = [asking(t, edge), asking(t, empty)]
     for (let warm = 0; warm < 200; warm++) await Promise.all([await ask(), await askEmpty()])
     // Other load on the host may slow down only one edge, but not in every round.

@@ -88,23 +88,6 @@ test('IPv6 addresses are counted by their /64', async (t) => {
   assert.deepEqual(keys, ['key=::', 'key=::ffff:127.0.0.2'])
 })
 
-long('after a reload the limit holds in the new worker, and the old connections continue', async (t) => {
-  const edge = await start(t, { connectionsPerAddress: 10 })
-  const slow = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n'
-  const before = openMany(t, edge, '127.0.0.2', 10, slow)
-  await eventually('all at the application', async () => (await edge.driver.countOpen('p1')).get('s1') === 10)
-  const served = await serveUpstream(t, (_, response) => response.end('served'))
-  const more = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`h${at}.test`, [upstream(served)]]))
-  await edge.driver.apply(routesTo({ 'a.test': [upstream(served)], ...more }))
-
-  const after = openMany(t, edge, '127.0.0.2', 20)
-  await untilSettled(after)
-  for (const client of before) client.write('x'.repeat(100_000))
-  await untilSettled(before)
-
-  assert.deepEqual([areServed(after), areServed(before)], [10, 10])
-})
-
 test('connections close after their response when most are in use, and not before', async (t) => {
   const edge = await start(t, { connections: 40 })
   const clients: Client[] = []

@@ -37,14 +37,8 @@ const methods = {
   Talk: method('Talk', true, true),
 } satisfies Record<string, MethodDefinition<string, string>>
 
-export interface GrpcServer {
-  port: number
-  /** Refuses new calls. Resolves when all open calls have ended. */
-  stop(): Promise<void>
-}
-
-/** Every answer names the version. A message `fail` ends a call with the status `not found`. */
-export async function serveGrpc(t: Scope, version: string): Promise<GrpcServer> {
+/** Returns its port. Every answer names the version. A message `fail` ends a call with the status `not found`. */
+export async function serveGrpc(t: Scope, version: string): Promise<number> {
   const server = new Server()
   const failure = { code: status.NOT_FOUND, details: `nothing in ${version}`, metadata: trailers(version) }
   const say: handleUnaryCall<string, string> = ({ request }, callback) =>
@@ -75,7 +69,7 @@ export async function serveGrpc(t: Scope, version: string): Promise<GrpcServer> 
     ),
   )
   t.after(() => server.forceShutdown())
-  return { port, stop: () => new Promise((resolve) => server.tryShutdown(() => resolve())) }
+  return port
 }
 
 function trailers(version: string): Metadata {
@@ -101,11 +95,11 @@ export interface GrpcClient {
   talk(messages: string[]): Promise<Called>
 }
 
-/** Over TLS, or with prior knowledge of HTTP/2. */
-export function openGrpc(t: Scope, port: number, authority: string, isTls: boolean): GrpcClient {
+/** Over TLS. */
+export function openGrpc(t: Scope, port: number, authority: string): GrpcClient {
   const options: ChannelOptions = { 'grpc.default_authority': authority, 'grpc.enable_retries': 0 }
-  const secure = () => credentials.createSsl(null, null, null, { rejectUnauthorized: false })
-  const client = new Client(`127.0.0.1:${port}`, isTls ? secure() : credentials.createInsecure(), options)
+  const secure = credentials.createSsl(null, null, null, { rejectUnauthorized: false })
+  const client = new Client(`127.0.0.1:${port}`, secure, options)
   t.after(() => client.close())
   const { Say, Count, Gather, Talk } = methods
   return {
