@@ -1,19 +1,15 @@
 // Bombs in a Dockerfile, with each builder. Each one waits until its limits are in force, and ends by itself.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import type { BuildLimits } from '../../../src/docker/build/build-guard.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import { buildCgroup } from '../../../src/docker/engine/names.ts'
 import { prepareBuild, withoutCache } from '../../support/docker/build-site.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { type DockerSite, openDockerSite } from '../../support/docker/docker-site.ts'
 import { long } from '../../support/system/drill-size.ts'
-import { findProcesses } from '../../support/system/processes.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 const builders = { buildkit: createBuildKit, classic: createClassic }
@@ -77,57 +73,6 @@ for (const name of Object.keys(builders) as Name[]) {
   )
 }
 
-long('two concurrent builds share the limits', { skip }, async (t) => {
-  const { builder, request, read } = await openLimited(t, 'buildkit', someLimits)
-  const seconds = `3.${Date.now()}`
-  const forty = `for i in $(seq 40); do sleep ${seconds} & done; wait`
-  const builds = ['one', 'two'].map((word) => builder.build(request(`echo ${word}; ${forty}`).request))
-
-  const outcomes = await Promise.allSettled(builds)
-
-  assert.ok(Number(read('pids', 'pids.peak')) <= 64)
-  assert.match(read('pids', 'pids.events'), /^max [1-9]/m)
-  assert.ok(outcomes.some(({ status }) => status === 'rejected'))
-})
-
-long('the control group is removed with the guard, but not while a step runs', { skip }, async (t) => {
-  const { builder, closed, guard, request, read } = await openLimited(t, 'buildkit', someLimits)
-  const command = `sleep 600.${Date.now()}`
-  const abort = new AbortController()
-  const building = builder.build({ ...request(command).request, signal: abort.signal })
-  building.catch(() => {})
-  await until('it sleeps', async () => (await findProcesses(command)).length > 0)
-
-  guard.close()
-  const limit = read('pids', 'pids.max').trim()
-  abort.abort(new Error('canceled'))
-  await assert.rejects(building, /canceled/)
-  assert.equal(limit, '64')
-  await closed()
-})
-
-long(
-  'processes that a lost build left in the group are killed before the next build',
-  {
-    skip,
-  },
-  async (t) => {
-    const { builder, closed, owner, request } = await openLimited(t, 'buildkit', someLimits)
-    const left = spawn('sleep', ['600'], { stdio: 'ignore' })
-    t.after(() => left.kill('SIGKILL'))
-    const ended = once(left, 'exit')
-    for (const controller of ['memory', 'cpu', 'pids']) {
-      writeFileSync(`/sys/fs/cgroup/${controller}/${buildCgroup(owner)}/cgroup.procs`, String(left.pid))
-    }
-
-    await builder.build(request('true').request)
-
-    const timedOut = sleep(5000, ['still runs'], { ref: false })
-    assert.deepEqual(await Promise.race([ended, timedOut]), [null, 'SIGKILL'])
-    await closed()
-  },
-)
-
 async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const site = await openDockerSite(t)
   const { engine, owner } = site
@@ -136,27 +81,16 @@ async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   t.after(() => guard.close())
   const builder = withoutCache(builders[name], engine, { owner, guard })
   const group = buildCgroup(owner)
-  const request = (command: string) => prepareStep(t, site, group, command)
   return {
-    builder,
-    guard,
-    owner,
-    request,
-    /** Resolves when the group is gone: steps end a moment after their build. */
-    closed: () =>
-      until('the end of the group', () => {
-        guard.close()
-        return !existsSync(`/sys/fs/cgroup/pids/${group}`)
-      }),
     read: (controller: string, file: string) =>
       readFileSync(`/sys/fs/cgroup/${controller}/${group}/${file}`, 'utf8'),
     async build(command: string): Promise<string[]> {
-      const prepared = request(command)
+      const prepared = prepareStep(t, site, group, command)
       await builder.build(prepared.request)
       return prepared.lines
     },
     async fails(command: string): Promise<string> {
-      const failure = await builder.build(request(command).request).then(
+      const failure = await builder.build(prepareStep(t, site, group, command).request).then(
         () => assert.fail('the build went well'),
         (error: Error & { code: string }) => error,
       )

@@ -77,18 +77,6 @@ test('an unset secret is named by the step that requires it, and absent for othe
   await build('RUN --mount=type=secret,id=TOKEN test ! -e /run/secrets/TOKEN')
 })
 
-long('a secret can be read late in a build', async (t) => {
-  const site = await openBuildSite(t, buildkit)
-  const Dockerfile = `FROM ${site.images.busybox}
-    RUN sleep 6
-    RUN --mount=type=secret,id=TOKEN,required=true cat /run/secrets/TOKEN`
-  const { request, lines } = prepareBuild(t, site.owner, { Dockerfile })
-
-  await site.builder.build({ ...request, noCache: true, secrets: [{ key: 'TOKEN', value: 'at last' }] })
-
-  assert.ok(lines.includes('stdout at last'), lines.join('\n'))
-})
-
 long('no connection to the engine stays open after a build, however it ended', async (t) => {
   const site = await openBuildSite(t, buildkit)
   const proxy = await openEngineProxy(t)

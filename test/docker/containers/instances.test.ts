@@ -64,47 +64,6 @@ test('a restart policy is changed in place', async (t) => {
   assert.deepEqual(await instances.ensure(wanted), first)
 })
 
-long('an instance that was created but not started, as after a timeout, is adopted', async (t) => {
-  const { engine, owner, instances, spec } = await openDockerSite(t)
-  const wanted = await spec()
-  const { id } = await engine.docker.createContainer(containerSpec(owner, wanted, await engine.info()))
-
-  const state = await instances.ensure(wanted)
-
-  assert.deepEqual([state.containerId, state.state], [id, 'running'])
-})
-
-long('an instance without a network is replaced', async (t) => {
-  const { engine, instances, spec } = await openDockerSite(t)
-  const wanted = await spec({ command: 'sleep 600' })
-  const first = await instances.ensure(wanted)
-  await engine.docker.getNetwork(wanted.network).disconnect({ Container: wanted.name, Force: true })
-
-  const second = await instances.ensure(wanted)
-
-  assert.notEqual(second.containerId, first.containerId)
-  assert.deepEqual([second.state, second.address], ['running', wanted.address])
-})
-
-long('concurrent calls for the same instance create one container', async (t) => {
-  const { instances, spec } = await openDockerSite(t)
-  const wanted = await spec()
-
-  const states = await Promise.all(Array.from({ length: 5 }, () => instances.ensure(wanted)))
-
-  assert.equal(new Set(states.map(({ containerId }) => containerId)).size, 1)
-})
-
-long('an instance that cannot be started leaves no container', async (t) => {
-  const { engine, instances, spec } = await openDockerSite(t)
-  const holder = await instances.ensure(await spec())
-  const wanted = await spec({ address: holder.address! })
-
-  await assert.rejects(instances.ensure(wanted), { code: 'docker_error', message: /address already in use/i })
-
-  await assert.rejects(engine.docker.getContainer(wanted.name).inspect(), { statusCode: 404 })
-})
-
 test('a stop sends SIGTERM first, is final, and may be repeated', async (t) => {
   const { instances, spec } = await openDockerSite(t)
   const command = 'trap "echo bye; exit 7" TERM; echo ready; while true; do sleep 0.05; done'
@@ -118,16 +77,6 @@ test('a stop sends SIGTERM first, is final, and may be repeated', async (t) => {
   const state = await instances.inspect(wanted.name)
   assert.deepEqual([state?.state, state?.exitCode, state?.restart], ['exited', 7, 'no'])
   assert.equal((await instances.tail(wanted.name, 1))[0]?.line, 'bye')
-})
-
-long('a command without a handler for SIGTERM still stops immediately', async (t) => {
-  const { instances, spec } = await openDockerSite(t)
-  const wanted = await spec({ command: 'true && sleep 600' })
-  await instances.ensure(wanted)
-
-  await instances.stop(wanted.name, 60)
-
-  assert.equal((await instances.inspect(wanted.name))?.exitCode, 143)
 })
 
 test('a command that ignores SIGTERM is killed after the grace period', async (t) => {
@@ -166,21 +115,6 @@ test('a stopped instance starts again, and starting a running one does nothing',
 
   const state = await instances.inspect(wanted.name)
   assert.deepEqual([state?.state, state?.address], ['running', wanted.address])
-})
-
-long('a removed instance can be stopped and removed again, but not started', async (t) => {
-  const { instances, spec } = await openDockerSite(t)
-  const wanted = await spec()
-  await instances.ensure(wanted)
-
-  await instances.remove(wanted.name)
-  await instances.remove(wanted.name)
-  await instances.stop(wanted.name, 1)
-
-  assert.equal(await instances.inspect(wanted.name), null)
-  assert.deepEqual(await instances.tail(wanted.name, 5), [])
-  assert.equal(await instances.usage(wanted.name), null)
-  await assert.rejects(instances.start(wanted.name), { code: 'docker_error' })
 })
 
 test('a container without all of our labels is ignored by every operation', async (t) => {

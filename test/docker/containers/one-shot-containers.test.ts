@@ -8,7 +8,6 @@ import {
 } from '../../../src/docker/containers/one-shot-containers.ts'
 import { Failure } from '../../../src/errors.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
-import { long } from '../../support/system/drill-size.ts'
 
 const mebibyte = 1024 * 1024
 const nobody = new AbortController().signal
@@ -85,35 +84,6 @@ test('output passes through whole and in order, at the pace of its reader', asyn
   assert.deepEqual([exitCode, stdout, takenBytes], [0, '', 20_000_000])
 })
 
-long('unread output pauses the process, and so its input', async (t) => {
-  const { run } = await openSite(t)
-  let sentPieces = 0
-  let letGo: () => void = () => undefined
-  const held = new Promise<void>((resolve) => {
-    letGo = resolve
-  })
-  let takenBytes = 0
-  const output = async (piece: Uint8Array) => {
-    takenBytes += piece.length
-    await held
-  }
-
-  const running = run('cat', { input: zeros(64 * mebibyte, () => sentPieces++), output })
-  // So long that it stood still between two looks.
-  let before = -1
-  await until('nothing left to move', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const isStill = sentPieces > 0 && sentPieces === before
-    before = sentPieces
-    return isStill
-  })
-  assert.ok(sentPieces < 512, `${sentPieces} pieces of 1024 were sent`)
-  letGo()
-
-  assert.equal((await running).exitCode, 0)
-  assert.equal(takenBytes, 64 * mebibyte)
-})
-
 test('a process that ends before reading its input reports its own error', async (t) => {
   const { run, containers } = await openSite(t)
   let isEnded = false
@@ -130,15 +100,6 @@ test('a process that ends before reading its input reports its own error', async
   assert.deepEqual(outcome, { exitCode: 3, isOutOfMemory: false, stdout: '', stderr: 'enough\n' })
   assert.ok(isEnded, 'the source was let go')
   assert.deepEqual(await containers(), [])
-})
-
-long('a process that exceeds its memory is reported as such', async (t) => {
-  const { run } = await openSite(t)
-
-  const outcome = await run('exec tail -c 200000000', { input: zeros(128 * mebibyte) })
-
-  assert.equal(outcome.isOutOfMemory, true)
-  assert.notEqual(outcome.exitCode, 0)
 })
 
 test('an error of the output reader or the input source ends the container with that error', async (t) => {
@@ -188,16 +149,6 @@ test('a container left by a crash is replaced by the next one, or removed', asyn
   await Promise.all([first, second])
   assert.deepEqual(await containers(), [])
   await assert.rejects(engine.docker.getContainer(firstId).inspect(), { statusCode: 404 })
-})
-
-long('a foreign container with the same name is left alone', async (t) => {
-  const { engine, run, toolSpec, name } = await openSite(t)
-  const foreign = await engine.docker.createContainer({ name, Image: toolSpec('').image, Cmd: ['true'] })
-  t.after(() => foreign.remove({ force: true }))
-
-  await assert.rejects(run('true'), { code: 'docker_error' })
-
-  assert.equal((await foreign.inspect()).Id, foreign.id)
 })
 
 test('its secrets are in its environment, its input is closed, and it has no network', async (t) => {

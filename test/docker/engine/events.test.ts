@@ -5,7 +5,6 @@ import { type ContainerEvent, watchEvents } from '../../../src/docker/engine/eve
 import type { Owner } from '../../../src/docker/engine/names.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { openEngineProxy } from '../../support/docker/engine-proxy.ts'
-import { long } from '../../support/system/drill-size.ts'
 
 test('the events of an instance are reported in order, with its owner and its exit', async (t) => {
   const { engine, owner, instances, spec } = await openDockerSite(t)
@@ -66,16 +65,6 @@ test('events of foreign containers are not reported', async (t) => {
 
   await until('ours', () => events.length >= 2)
   assert.deepEqual([...new Set(events.map(({ name }) => name))], [wanted.name])
-})
-
-long('watching an unavailable engine continues until it is aborted', async (t) => {
-  const { owner } = await openDockerSite(t)
-  const { engine, cut } = await openEngineProxy(t)
-  const { stop } = await watch(t, engine, owner)
-
-  cut()
-
-  await stop()
 })
 
 async function watch(t: TestContext, engine: Engine, owner: Owner) {

@@ -1,11 +1,9 @@
 // Interactive commands: input and output, and that none outlives its connection.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { openDatastores } from '../../../src/docker/containers/datastores.ts'
 import type { InteractiveExec, InteractiveOptions } from '../../../src/docker/exec/interactive-exec.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
-import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
 interface Talk {
@@ -87,22 +85,6 @@ test('a terminal has its name and size, also after a resize, and Ctrl-C is a sig
   assert.deepEqual([spoken.exitCode, spoken.stderr], [3, ''])
 })
 
-long('unread output waits in the container', async (t) => {
-  const { talk } = await openRoom(t)
-  const spoken = await talk('head -c 20000000 /dev/zero; echo done >&2')
-  spoken.exec.pause()
-  const before = spoken.stdout.length
-  const other = await talk('head -c 3000000 /dev/zero')
-  await ended(other)
-  assert.equal(other.stdout.length, 3_000_000)
-  assert.deepEqual([spoken.stdout.length, spoken.stderr, spoken.exitCode], [before, '', null])
-  assert.ok(before < 10_000_000, `${before} came in the time of a call`)
-
-  spoken.exec.resume()
-  await ended(spoken)
-  assert.deepEqual([spoken.stdout.length, spoken.stderr], [20_000_000, 'done\n'])
-})
-
 for (const [how, at] of [
   ['through pipes', null],
   ['at a terminal', terminal],
@@ -122,13 +104,6 @@ for (const [how, at] of [
     assert.deepEqual([spoken.exitCode, spoken.failures], [null, []])
   })
 }
-
-long('a command that is closed while it starts is killed', async (t) => {
-  const { talk, name, site } = await openRoom(t)
-  for (const at of [null, terminal]) (await talk('sleep 5000', at)).exec.close()
-  await delay(3000)
-  await until('its end', async () => (await strangersIn(site, name)).length === 0)
-})
 
 test('an ended command leaves no waiting process', async (t) => {
   const { talk, name, site } = await openRoom(t)

@@ -8,9 +8,7 @@ import {
 } from '../../../src/docker/images/official-image.ts'
 import { removePulledName } from '../../../src/docker/images/pull.ts'
 import { openDockerSite } from '../../support/docker/docker-site.ts'
-import { startSilentRegistry } from '../../support/docker/faulty-registries.ts'
 import { startRegistry } from '../../support/docker/registry.ts'
-import { long } from '../../support/system/drill-size.ts'
 
 const { signal } = new AbortController()
 
@@ -53,16 +51,4 @@ test('if the registry cannot be reached, the newest image of the repository is u
     code: 'edge_image_missing',
     message: /^cannot pull .*\(--edge-image names another image to use\)$/,
   })
-})
-
-long('a registry that does not respond is not asked again while another image is used', async (t) => {
-  const silence = await startSilentRegistry(t)
-  const { engine } = await openDockerSite(t)
-  const name = `${silence.host}/haproxy@sha256:${'1'.repeat(64)}`
-  const { wanted, others } = wantedImage(name, async () => 'haproxy:other')
-
-  for (const _ of [1, 2]) assert.equal(await obtainOfficialImage(engine, wanted, signal), 'haproxy:other')
-
-  assert.equal(others.length, 1)
-  assert.equal(others[0]!.image, 'haproxy:other')
 })

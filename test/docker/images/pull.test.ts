@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import type { Engine } from '../../../src/docker/engine/client.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { inspectImage, tagImage } from '../../../src/docker/images/images.ts'
 import { pullImage, removePulledName, resolveDigest } from '../../../src/docker/images/pull.ts'
 import { createIds } from '../../../storage/store/ids.ts'
-import { openDockerSite, until } from '../../support/docker/docker-site.ts'
-import {
-  startRefusingRegistry,
-  startSilentRegistry,
-  startSlowRegistry,
-} from '../../support/docker/faulty-registries.ts'
+import { openDockerSite } from '../../support/docker/docker-site.ts'
 import { account, startRegistry } from '../../support/docker/registry.ts'
-import { long } from '../../support/system/drill-size.ts'
 
 const ids = createIds()
 const forever = new AbortController().signal
@@ -83,37 +79,6 @@ test('a stopped registry does not respond, and responds again when it is back', 
   assert.equal(await resolve(engine, reference), digest)
 })
 
-long('a silent registry is abandoned after a while, and immediately when aborted', async (t) => {
-  const { engine } = await openDockerSite(t)
-  const { host, open } = await startSilentRegistry(t)
-  const reference = `${host}/app:v1`
-
-  await assert.rejects(resolveDigest(engine, { reference, credentials: null, signal: forever }, 300), {
-    code: 'registry_unreachable',
-    message: `cannot pull ${reference}: ${host} does not respond (nothing was received within 0.3s)`,
-  })
-
-  const before = open.size
-  const abort = new AbortController()
-  const requested = pull(engine, reference, [], abort.signal)
-  await until('the engine asks', () => open.size > before)
-  abort.abort(new Error('canceled by a test'))
-  await assert.rejects(requested, /^Error: canceled by a test$/)
-})
-
-long('an abort ends the download in the engine too', async (t) => {
-  const { engine } = await openDockerSite(t)
-  const { name, waiting } = await startSlowRegistry(t)
-  const abort = new AbortController()
-
-  const requested = pull(engine, name, [], abort.signal)
-  await until('the engine waits for the image', () => waiting.size > 0)
-  abort.abort(new Error('canceled by a test'))
-
-  await assert.rejects(requested, /^Error: canceled by a test$/)
-  await until('the engine has let go', () => waiting.size === 0)
-})
-
 test('an error message of a registry becomes the reason', async (t) => {
   const { engine } = await openDockerSite(t)
   const responses: [status: number, code: string, text: string][] = [
@@ -160,4 +125,19 @@ function resolve(
 
 function pull(engine: Engine, reference: string, lines: string[] = [], signal = forever) {
   return pullImage(engine, { reference, credentials: null, onLine: (line) => lines.push(line), signal })
+}
+
+/** Identifies as a registry, then refuses every request with `code`, a registry error code. */
+async function startRefusingRegistry(t: TestContext, status: number, code: string): Promise<string> {
+  const server = createServer(({ url }, response) => {
+    if (url === '/v2/') return void response.end('{}')
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ errors: [{ code, message: 'no' }] }))
+  })
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
