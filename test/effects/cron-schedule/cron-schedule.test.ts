@@ -219,28 +219,6 @@ test('a crash between starting a run and committing it results in no second run'
   assert.deepEqual([last_run, last_skip], [{ scheduled_for: at('10:00'), job_id: run!.id }, null])
 })
 
-test('five hundred schedules due in the same minute get one run each, every time', async (t) => {
-  const site = await openCronSite(t, { at: at('09:59'), service: { schedule: '0 * * * *' } })
-  const ids = Array.from({ length: 500 }, (_, index) => `svc-${index + 1}`)
-  await site.add({ id: 'svc-0', suspended: true })
-  await Promise.all(ids.map((id) => site.add({ id, name: `job-${id}` })))
-  await site.quiet()
-
-  site.time.move(minuteMs)
-  await site.quiet()
-  site.time.set(at('11:00'))
-  site.time.move(30_000)
-  await site.quiet()
-
-  const counts = ids.map((id) =>
-    site
-      .runs(id)
-      .map(({ scheduled_for }) => scheduled_for)
-      .join(),
-  )
-  assert.deepEqual([...new Set(counts)], [[at('10:00'), at('11:00')].join()])
-})
-
 /** A schedule of every half hour that has run at ten. */
 async function openAtTen(t: TestContext) {
   const site = await openCronSite(t, { at: at('09:50') })
@@ -273,46 +251,6 @@ test('clock set back by an hour: nothing runs twice, and the next displayed time
 
   assert.deepEqual(site.instants(), [at('10:00'), at('09:30'), at('10:30'), at('11:00')])
   assert.equal(site.schedule().last_skip, null)
-})
-
-test('clock set forward and back again: runs of the interval are not repeated', async (t) => {
-  const site = await openAtTen(t)
-  site.time.set(at('11:02'))
-  await site.pass(minuteMs)
-  site.time.set(at('10:03'))
-  await site.pass(minuteMs)
-  assert.deepEqual(site.instants(), [at('10:00'), at('11:00')])
-
-  await site.pass(120 * minuteMs)
-
-  assert.deepEqual(site.instants().slice(2), [at('10:30'), at('11:30'), at('12:00')])
-})
-
-test('clock set back, then half the way forward: nothing runs a period late', async (t) => {
-  const site = await openAtTen(t)
-  site.time.set(at('11:02'))
-  await site.pass(60 * minuteMs)
-  assert.deepEqual(site.instants().slice(1), [at('11:00'), at('11:30'), at('12:00')])
-  site.time.set(at('10:03'))
-  await site.pass(minuteMs)
-
-  site.time.set(at('11:45'))
-  await site.pass(minuteMs)
-
-  assert.deepEqual(site.instants().slice(4), [])
-})
-
-test('clock set back and corrected: no earlier run is repeated', async (t) => {
-  const site = await openAtTen(t)
-  site.time.set('2025-01-01T00:00:05.000Z')
-  await site.pass(minuteMs)
-  site.time.set(at('10:04'))
-  await site.pass(minuteMs)
-  assert.deepEqual([site.instants(), site.schedule().last_skip], [[at('10:00')], null])
-
-  await site.pass(30 * minuteMs)
-
-  assert.deepEqual(site.instants(), [at('10:00'), at('10:30')])
 })
 
 test('a machine that boots with an old clock runs nothing older than the missed times', async (t) => {

@@ -90,18 +90,6 @@ test('active, live, referenced deploys and rollback targets stay at any age', as
   equal(storage.actors.record(built), null)
 })
 
-test('the target of a parked rollback stays, because the rollback may be retried', async (t) => {
-  const { storage, add, fill } = await openShop(t)
-  const target = await add('deploy')
-  await fill()
-  const rollback = await add('deploy', { source: { kind: 'reuse', deploy_id: target } }, false)
-  await storage.actors.park(rollback, 'it kept failing', new Date().toISOString())
-
-  await forgetOldDeploys(storage, owner)
-
-  equal(storage.actors.record(target)?.id, target)
-})
-
 test('each service has its own retention', async (t) => {
   const { storage, add, fill } = await openShop(t)
   const other = await add('deploy', {})

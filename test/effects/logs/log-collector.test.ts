@@ -1,7 +1,5 @@
 // Runtime logs read from real containers: complete, without duplicates, and available after their removal.
 import assert from 'node:assert/strict'
-import { readdirSync, renameSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { watchEvents } from '../../../src/docker/engine/events.ts'
@@ -88,23 +86,6 @@ test('lines of two instances are stored once and in order, however often the dae
   assert.equal(lines.length, 32_000)
 })
 
-long('earlier output is stored with its instance', async (t) => {
-  const site = await openDockerSite(t)
-  const wanted = await site.spec({ command: 'echo early; echo late >&2; sleep 600' })
-  await site.instances.ensure(wanted)
-  await until('its lines', async () => (await site.instances.tail(wanted.name, 2)).length === 2)
-
-  const { logs } = begin(t, site, temporaryDirectory(t))
-  await until('them stored', () => logs.head(serviceId) === 2)
-
-  const lines = await readLog(logs, serviceId)
-  const written = lines.map(({ stream, line, about }) => [stream, line, about?.instance, about?.deploy_id])
-  assert.deepEqual(written.sort(), [
-    ['stderr', 'late', String(wanted.index), wanted.deployId],
-    ['stdout', 'early', String(wanted.index), wanted.deployId],
-  ])
-})
-
 test('the last output of a short-lived instance is stored after its container is removed', async (t) => {
   const site = await openDockerSite(t)
   const { collector, logs } = begin(t, site, temporaryDirectory(t))
@@ -143,66 +124,6 @@ test('a restarted instance is read again, whether its start was observed or not'
   const printed = (await site.instances.tail(wanted.name, 5)).map(({ line }) => line)
   assert.deepEqual(await textsOf(second.logs), printed)
 })
-
-long('a silent instance is not read again because of a busy one', async (t) => {
-  const site = await openDockerSite(t)
-  const directory = temporaryDirectory(t)
-  const count = 9000
-  const busyCommand = `sleep 0.5; i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo loud; done; sleep 600`
-  await site.instances.ensure(await site.spec({ command: 'echo quiet; sleep 600' }))
-  const first = begin(t, site, directory)
-  await until('the line', () => first.logs.head(serviceId) === 1)
-  await site.instances.ensure(await site.spec({ command: busyCommand, cpuLimit: 1 }))
-  await until('all lines', () => first.logs.head(serviceId) === count + 1)
-  await first.crash()
-
-  const second = begin(t, site, directory)
-  await site.instances.ensure(await site.spec({ command: 'echo newest; sleep 600' }))
-  await until('the newest line', async () => (await textsOf(second.logs)).includes('newest'))
-
-  const lines = await textsOf(second.logs)
-  assert.equal(lines.filter((line) => line === 'quiet').length, 1)
-  assert.equal(lines.length, count + 2)
-})
-
-long('while the disk is full Docker buffers the output, and then all of it is stored', async (t) => {
-  const site = await openDockerSite(t)
-  const directory = temporaryDirectory(t)
-  const refusals: unknown[] = []
-  const onError = (error: unknown) => refusals.push(error)
-  const logs = openLogs(directory, { headBytes: 0, retryMs: 20, onError })
-  logs.append(serviceId, 'system', 'before')
-  await logs.flush()
-  const [name = ''] = readdirSync(join(directory, serviceId))
-  const file = join(directory, serviceId, name)
-  renameSync(file, `${file}-aside`)
-  symlinkSync('/dev/full', file)
-  await closeFiles(logs)
-
-  begin(t, site, directory, logs)
-  const write = 'i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); echo "line $i"; done; sleep 600'
-  const instance = await site.instances.ensure(await site.spec({ command: write, cpuLimit: 1 }))
-  await until('all of it written', async () => {
-    return (await site.instances.tail(instance.name, 1))[0]?.line === 'line 40000'
-  })
-  await until('refusals', () => refusals.length > 20)
-  const [shown, waitingBytes] = [logs.head(serviceId), logs.waitingBytes(serviceId)]
-  renameSync(`${file}-aside`, file)
-  await until('all lines', () => logs.head(serviceId) === 40_001)
-
-  assert.equal(shown, 1)
-  assert.ok(waitingBytes < 2 * 1024 * 1024, `${waitingBytes} bytes wait in memory`)
-  assert.deepEqual(
-    (await textsOf(logs)).slice(1),
-    Array.from({ length: 40_000 }, (_, index) => `line ${index + 1}`),
-  )
-})
-
-/** A file that is already open could still be written; after a failure it is opened again. */
-async function closeFiles(logs: Logs): Promise<void> {
-  for (let other = 0; other < 64; other++) logs.append(`other-${other}`, 'stdout', 'words')
-  await logs.flush()
-}
 
 long('the log of a removed service is deleted', async (t) => {
   const site = await openDockerSite(t)

@@ -37,7 +37,7 @@ const methods = {
   Talk: method('Talk', true, true),
 } satisfies Record<string, MethodDefinition<string, string>>
 
-/** Returns its port. Every answer names the version. A message `fail` ends a call with the status `not found`. */
+/** Returns its port. Answers name the version. A message `fail` ends a call with the status `not found`. */
 export async function serveGrpc(t: Scope, version: string): Promise<number> {
   const server = new Server()
   const failure = { code: status.NOT_FOUND, details: `nothing in ${version}`, metadata: trailers(version) }
