@@ -54,15 +54,9 @@ function refuseTwice(vars: EnvVar[], { addIssue }: z.core.$RefinementCtx<EnvVar[
   }
 }
 
-const greeting = { key: 'GREETING', value: 'hi' }
-
 export const ReplaceEnv = z
   .strictObject({ vars: EnvVars.describe('The new variables; all others are removed.') })
-  .meta({
-    id: 'ReplaceEnv',
-    description: 'All env variables of a service.',
-    examples: [{ vars: [greeting] }],
-  })
+  .meta({ id: 'ReplaceEnv', description: 'All env variables of a service.' })
 export type ReplaceEnv = z.output<typeof ReplaceEnv>
 
 export const ChangeEnv = z
@@ -72,11 +66,7 @@ export const ChangeEnv = z
       'Keys of variables to remove; unknown keys are ignored.',
     ),
   })
-  .meta({
-    id: 'ChangeEnv',
-    description: '`unset` is applied before `set`: a key in both is set.',
-    examples: [{ set: [greeting], unset: ['OLD'] }],
-  })
+  .meta({ id: 'ChangeEnv', description: '`unset` is applied before `set`: a key in both is set.' })
 export type ChangeEnv = z.output<typeof ChangeEnv>
 
 export const EnvQuery = z.strictObject({

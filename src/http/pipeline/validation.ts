@@ -1,5 +1,5 @@
 // Validates requests. Messages never contain values, because those may be secrets.
-import { z } from 'zod'
+import type { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
@@ -12,39 +12,13 @@ const maxDetails = 100
 
 /** Throws `invalid_request` with one entry of `errors` for each violation. */
 export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(withOneUnknownKey(schema, value), { error: messageFor })
+  const result = schema.safeParse(value, { error: messageFor })
   if (result.success) return result.data
   const details = result.error.issues.slice(0, maxDetails).map(toDetail)
   const [first] = details
   const others = result.error.issues.length - 1
   const more = others > 0 ? ` (and ${others} more)` : ''
-  const hint = exampleHint(schema, result.error.issues)
-  throw new Failure('invalid_request', `${formatDetail(first!)}${more}`, hint, details)
-}
-
-/** Unknown keys are slow in zod, and one is enough to reject the body, so only the first is passed on. */
-function withOneUnknownKey(schema: z.ZodType, value: unknown): unknown {
-  if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return value
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  let first: string | undefined
-  for (const key in value) {
-    if (Object.hasOwn(schema.shape, key)) continue
-    if (first !== undefined) return pick(value, [...Object.keys(schema.shape), first])
-    first = key
-  }
-  return value
-}
-
-function pick(value: object, keys: readonly string[]): object {
-  const present = keys.filter((key) => Object.hasOwn(value, key))
-  return Object.fromEntries(present.map((key) => [key, value[key as keyof typeof value]]))
-}
-
-/** If the body as a whole has the wrong type, the hint shows the schema's example. */
-function exampleHint(schema: z.ZodType, issues: z.core.$ZodIssue[]): string | undefined {
-  const example = Object.values(schema.meta()?.examples ?? {})[0]
-  if (example === undefined || issues.every(({ path }) => path.length > 0)) return undefined
-  return `send something like ${JSON.stringify(example)}`
+  throw new Failure('invalid_request', `${formatDetail(first!)}${more}`, undefined, details)
 }
 
 function formatDetail({ path, message }: FailureDetail): string {

@@ -89,19 +89,6 @@ test('a rejected change names keys, never values, and changes nothing', async (t
   assert.deepEqual((await call('GET')).body, [{ key: 'A', value: '1' }])
 })
 
-test('variables sent as plain keys are rejected with an example of the right form', async (t) => {
-  const { call } = await start(t)
-  const hintFor = async (method: string, body: unknown) => (await call(method, '', body)).body.hint
-  const set = [{ key: 'GREETING', value: 'hi' }]
-
-  const patch = `send something like ${JSON.stringify({ set, unset: ['OLD'] })}`
-  const put = `send something like ${JSON.stringify({ vars: set })}`
-  assert.equal(await hintFor('PATCH', { GREETING: 's3cret' }), patch)
-  assert.equal(await hintFor('PATCH', [{ key: 'A', value: 's3cret' }]), patch)
-  assert.equal(await hintFor('PUT', { GREETING: 's3cret' }), put)
-  assert.equal(await hintFor('PATCH', { set: [{ key: 'A-B', value: 's3cret' }] }), undefined)
-})
-
 test('a dry run lists changes and broken references, and saves nothing', async (t) => {
   const before = [
     { key: 'A', value: '1' },
