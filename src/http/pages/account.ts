@@ -16,6 +16,7 @@ import * as account from '../routes/account.ts'
 import {
   alertOf,
   checkbox,
+  expiryChoice,
   type Field,
   type Form,
   type FormError,
@@ -201,17 +202,9 @@ function tokenSection(tokens: Token[], typed: Form, formError: FormError | null)
       hint: 'For a read or deploy token: names of services, separated by commas. Empty for all.',
       isOptional: true,
     },
-    {
-      name: 'expires_in_days',
-      label: 'Expires after (days)',
-      type: 'number',
-      autocomplete: 'off',
-      value: typed.expires_in_days,
-      isOptional: true,
-    },
   ]
-  const [name = null, ...limits] = fieldsOf(fields, formError, false)
-  const form = html`${name}${roleChoice(typed.role)}${limits}<button>Create a token</button>`
+  const form = html`${fieldsOf(fields, formError, false)}${roleChoice(typed.role)}
+${expiryChoice(typed.expires_in_days)}<button>Create a token</button>`
   return html`<section aria-labelledby="tokens">
 <h2 id="tokens">API tokens</h2>
 <p>For scripts, CI and terminals. No token can manage this account.</p>
@@ -250,7 +243,7 @@ function sessionRow({ id, created_at, last_used_at, user_agent, current }: Sessi
   const end = html`<input type="hidden" name="id" value="${id}"><button class="second">End</button>`
   return html`<li class="row">
 <div>
-<p><strong>${browserOf(user_agent)}</strong>${current ? html` <span class="tag">this one</span>` : null}</p>
+<p><strong>${user_agent ?? 'Unknown browser'}</strong>${current ? html` <span class="tag">this one</span>` : null}</p>
 <p class="quiet">Signed in ${relativeTime(created_at)}, last used ${relativeTime(last_used_at)}</p></div>
 ${current ? null : formFor('end-session', end)}
 </li>`
@@ -279,36 +272,4 @@ function passwordSection(email: string, typed: Form, formError: FormError | null
 <p>A new password ends all other sessions.</p>
 ${disclosed('Change the password', 'change-password', typed, content)}
 </section>`
-}
-
-const browsers = [
-  [/Edg(?:e|A|iOS)?\//, 'Edge'],
-  [/OPR\//, 'Opera'],
-  [/Firefox\/|FxiOS\//, 'Firefox'],
-  [/Chrome\/|CriOS\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-] as const
-
-const systems = [
-  [/Android/, 'Android'],
-  [/iPhone|iPad/, 'iOS'],
-  [/Windows/, 'Windows'],
-  [/Mac OS X/, 'macOS'],
-  [/CrOS/, 'ChromeOS'],
-  [/Linux/, 'Linux'],
-] as const
-
-const shownChars = 60
-
-/** The browser of a session: `Firefox on Linux`; for an unknown one, its user agent. */
-export function browserOf(userAgent: string | null): string {
-  if (userAgent === null) return 'Unknown browser'
-  const browser = nameIn(browsers, userAgent)
-  const system = nameIn(systems, userAgent)
-  if (browser && system) return `${browser} on ${system}`
-  return userAgent.length > shownChars ? `${userAgent.slice(0, shownChars)}…` : userAgent
-}
-
-function nameIn(known: readonly (readonly [RegExp, string])[], text: string): string | undefined {
-  return known.find(([pattern]) => pattern.test(text))?.[1]
 }

@@ -12,10 +12,10 @@ import { markedUp, relativeWait, toSentence } from './text.ts'
 export interface Field {
   name: string
   label: string
-  type?: 'password' | 'number'
+  type?: 'password'
   /** For password managers and phones. */
   autocomplete: string
-  inputMode?: 'email' | 'numeric'
+  inputMode?: 'email'
   value?: string | undefined
   hint?: string
   isOptional?: true

@@ -83,7 +83,6 @@ test('the account shows the user, the sessions and the tokens; every text is esc
   assert.match(page.text, /this one Signed in just now/)
   assert.equal(refused.status, 400)
   assert.ok(refused.html.includes(`name="name" type="text" value="${escaped}"`))
-  assert.ok(refused.html.includes(`name="expires_in_days" type="number" value="${escaped}"`))
 })
 
 test('a token is shown once, works immediately, and stops when it is revoked', async (t) => {

@@ -1,7 +1,6 @@
-// How pages name what they show: times, waits, browsers.
+// How pages name what they show: times and waits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { browserOf } from '../../../src/http/pages/account.ts'
 import { markedUp, relativeTime } from '../../../src/http/pages/text.ts'
 
 const second = 1000
@@ -33,22 +32,4 @@ test('commands, names and addresses in a text are marked', () => {
     assert.equal(marked(text), text)
   }
   assert.equal(marked('<b>a_b</b>'), '&#60;b&#62;<code>a_b</code>&#60;/b&#62;')
-})
-
-test('a browser is shown by its common name, an unknown one by its user agent', () => {
-  const mozilla = 'Mozilla/5.0'
-  const known: Record<string, string> = {
-    [`${mozilla} (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0`]: 'Firefox on Linux',
-    [`${mozilla} (Windows NT 10.0) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0`]:
-      'Edge on Windows',
-    [`${mozilla} (Linux; Android 14) AppleWebKit/537.36 Chrome/130.0 Mobile Safari/537.36`]:
-      'Chrome on Android',
-    [`${mozilla} (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Safari/604.1`]: 'Safari on iOS',
-    [`${mozilla} (Macintosh; Intel Mac OS X 10_15) Version/17.0 Safari/605.1.15`]: 'Safari on macOS',
-    'curl/8.1': 'curl/8.1',
-    [`x${'y'.repeat(300)}`]: `x${'y'.repeat(59)}…`,
-  }
-
-  for (const [userAgent, name] of Object.entries(known)) assert.equal(browserOf(userAgent), name)
-  assert.equal(browserOf(null), 'Unknown browser')
 })
