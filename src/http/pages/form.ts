@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/hashed-tokens.ts'
 import { Setup } from '../../api/access/account.ts'
-import { codeOf, Failure, RetryLater } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import type { Call } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 import { attributesOf, type Html, html } from './html.ts'
-import { markedUp, relativeWait, toSentence } from './text.ts'
+import { toSentence } from './text.ts'
 
 export interface Field {
   name: string
@@ -48,7 +48,7 @@ function fieldOf(field: Field, problem: string | null, isFocused: boolean): Html
   return html`<div class="field">
 <label for="${name}">${label}${isOptional ? html` <span class="quiet">optional</span>` : null}</label>
 <input ${attributes}>
-${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${markedUp(note)}</p>` : null}
+${note ? html`<p class="${problem ? 'problem' : 'hint'}" id="${name}-note">${note}</p>` : null}
 </div>`
 }
 
@@ -150,7 +150,7 @@ export function toFormError(error: unknown, { requestId }: Pick<Call, 'requestId
   const { body, headers } = toProblem(error, requestId)
   if (!(error instanceof Failure) || body.status >= 500) throw error
   const fields = new Map(error.details?.map(({ path, message }) => [path, toSentence(message)]))
-  const messages = fields.size > 0 ? [] : messagesOf(error)
+  const messages = fields.size > 0 ? [] : [error.message, error.hint ?? ''].filter(Boolean).map(toSentence)
   return { code: codeOf(error), status: body.status, headers, messages, fields }
 }
 
@@ -158,19 +158,11 @@ export function moveToField(formError: FormError, name: string): FormError {
   return { ...formError, messages: [], fields: new Map([[name, formError.messages.join(' ')]]) }
 }
 
-function messagesOf(error: Failure): string[] {
-  const messages =
-    error instanceof RetryLater
-      ? [error.message.split(':')[0]!, `try again ${relativeWait(error.retryAfterSeconds)}`]
-      : [error.message]
-  return [...messages, ...(error.hint === undefined ? [] : [error.hint])].map(toSentence)
-}
-
 export function alertOf(formError: FormError | null): Html | null {
   if (!formError || formError.messages.length === 0) return null
   const [first, ...rest] = formError.messages
-  return html`<div class="alert" role="alert"><p><strong>${markedUp(first!)}</strong></p>
-${rest.length > 0 && html`<p>${markedUp(rest.join(' '))}</p>`}</div>`
+  return html`<div class="alert" role="alert"><p><strong>${first!}</strong></p>
+${rest.length > 0 && html`<p>${rest.join(' ')}</p>`}</div>`
 }
 
 export const Form = z.record(z.string(), z.string())

@@ -4,7 +4,7 @@ import { Page } from '../pipeline/route.ts'
 import type { HeaderList } from '../server/messages.ts'
 import { mark } from './assets.ts'
 import { attributesOf, type Html, html } from './html.ts'
-import { markedUp, toSentence } from './text.ts'
+import { toSentence } from './text.ts'
 
 export const accountPath = '/account'
 export const gitStartPath = '/git/start'
@@ -99,8 +99,8 @@ export function withNext(path: string, next: string): string {
 
 export function failurePage({ title, detail, hint, status, request_id }: Problem): string {
   const body = html`<h1>${title}</h1>
-<p>${markedUp(toSentence(detail))}</p>
-${hint === undefined ? null : html`<p>${markedUp(toSentence(hint))}</p>`}
+<p>${toSentence(detail)}</p>
+${hint === undefined ? null : html`<p>${toSentence(hint)}</p>`}
 <p><a class="button" href="/">Back to the start page</a></p>
 <p class="quiet">${status} · <code>${request_id}</code></p>`
   return pageOf({ title, body }).html

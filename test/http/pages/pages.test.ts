@@ -180,7 +180,10 @@ test('a wrong password is reported in place, and so is the wait after too many',
   assert.match(wrong.html, /<input id="email"[^>]*value="ada@example\.com"/)
   assert.doesNotMatch(wrong.html, /hunter2/)
   assert.equal(refused.status, 429)
-  assert.match(refused.text, /Too many failed attempts\. Try again in 4 minutes\. On the server, berthd/)
+  assert.match(
+    refused.text,
+    /Too many failed attempts: sign-ins are refused for another 3m \d\ds\. On the server, berthd/,
+  )
   assert.ok(Number(refused.headers.get('retry-after')) <= 200)
 })
 
