@@ -48,7 +48,8 @@ export function withoutNat64(address: string): string {
   return /^64:ff9b::/i.test(address) ? (innerAddress(address) ?? address) : address
 }
 
-function wordsOf(address: string): number[] | null {
+/** The eight words of an IPv6 address; null for any other text. */
+export function wordsOf(address: string): number[] | null {
   try {
     const normal = new URL(`http://[${address.replace(/%.*$/, '')}]/`).hostname.slice(1, -1)
     const [head = '', tail] = normal.split('::')

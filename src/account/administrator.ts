@@ -25,15 +25,6 @@ export interface SignedIn {
   device: string
 }
 
-/** The origin of a sign-in, which determines its rate limit. */
-export interface SignInSource {
-  devices: readonly string[]
-  /** Whether the request comes from the host itself, without a proxy. */
-  isLocal: boolean
-}
-
-const unknownSource: SignInSource = { devices: [], isLocal: false }
-
 interface PasswordChange {
   current: string
   next: string
@@ -96,18 +87,18 @@ export class Administrator {
   }
 
   /**
-   * Unknown clients share one limit; each browser that has signed in before has its own, and so does the host
-   * itself. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` before setup.
+   * Unknown clients share one limit; each browser that has signed in before, and sends its device cookie, has
+   * its own. Throws `too_many_attempts`, `invalid_credentials`, and `conflict` before setup.
    */
   async signIn(
     { email, password }: Credentials,
     userAgent: string | undefined,
-    { devices, isLocal }: SignInSource = unknownSource,
+    devices: readonly string[] = [],
   ): Promise<SignedIn> {
     const account = this.requireAccount()
     const device = devices.map((one) => this.#storage.devices.open(one, account)).find((id) => id !== null)
     const known = account.email === email ? account.password_hash : null
-    const attemptKey = device ? (`sign_in/${device}` as const) : isLocal ? 'sign_in/host' : 'sign_in'
+    const attemptKey = device ? (`sign_in/${device}` as const) : 'sign_in'
     if (!(await this.#attempts.guess(attemptKey, () => this.#passwords.matches(known, password)))) {
       throw new Failure('invalid_credentials', 'the e-mail or the password is wrong')
     }

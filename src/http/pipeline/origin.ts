@@ -48,17 +48,6 @@ function withoutPort(hop: string): string {
   return hop.replace(/^([\d.]+):\d+$/, '$1').replace(/^\[(.*)\](:\d+)?$/, '$1')
 }
 
-const isLoopback = createProxyTrust(['127.0.0.0/8', '::1'])
-/** Any proxy adds at least one of these. */
-const proxyHeaders = ['forwarded', 'via', 'x-berth-edge', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']
-
-/** Whether the request comes from this host over loopback, without a proxy. */
-export function isLocalRequest(context: Trust, request: RequestSource): boolean {
-  const address = request.address()
-  if (!isLoopback(address) || context.isTrustedProxy(address)) return false
-  return proxyHeaders.every((name) => !request.headers.has(name))
-}
-
 /** Whether a browser sent the request. Scripts send neither of these headers. */
 export function isFromBrowser({ headers }: RequestSource): boolean {
   return headers.has('sec-fetch-site') || headers.has('origin')

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { SessionRow, TokenRow } from '../../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../../storage/index.ts'
-import type { SignedIn, SignInSource } from '../../account/administrator.ts'
+import type { SignedIn } from '../../account/administrator.ts'
 import { type Grant, createToken as makeToken } from '../../account/api-tokens.ts'
 import { sessionEndMs } from '../../account/callers.ts'
 import {
@@ -22,7 +22,7 @@ import { invalidField, notFound } from '../../errors.ts'
 import { callerOf } from '../pipeline/auth.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { cookiesOf, setCookie } from '../pipeline/cookies.ts'
-import { isLocalRequest, originOf } from '../pipeline/origin.ts'
+import { originOf } from '../pipeline/origin.ts'
 import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import type { HeaderList } from '../server/messages.ts'
@@ -257,8 +257,7 @@ export function toGrant(storage: Storage, requested: Omit<CreateToken, 'name'>):
 
 export function signIn({ context, request }: RequestCall, login: Login): Promise<SignedIn> {
   const devices = cookiesOf('device', request, originOf(context, request))
-  const source: SignInSource = { devices, isLocal: isLocalRequest(context, request) }
-  return context.administrator.signIn(login, request.headers.get('user-agent'), source)
+  return context.administrator.signIn(login, request.headers.get('user-agent'), devices)
 }
 
 export function cookiesFor({ context, request }: RequestCall, { secret, device }: SignedIn): HeaderList {

@@ -2,6 +2,7 @@
 // rejected, and no request ends another one. The start code of the account page has a rate of its own.
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Rate } from '../../account/terminal-logins.ts'
+import { wordsOf } from '../../address-classes.ts'
 import { Failure, RetryLater } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 
@@ -53,33 +54,13 @@ interface BlockSize {
   ipv6Groups: number
 }
 
+/** An IPv4 address may be inside an IPv6 one, `::ffff:192.0.2.1` or `::ffff:c000:201`. */
 function blockOf(address: string, { ipv4Bytes, ipv6Groups }: BlockSize): string {
-  const ipv4 = isIPv4(address) ? address : mappedIpv4(address)
-  if (ipv4) return `${ipv4.split('.').slice(0, ipv4Bytes).join('.')}/${ipv4Bytes * 8}`
-  if (!isIPv6(address)) return address
-  const groups = groupsOf(address).slice(0, ipv6Groups)
-  return `${groups.map((group) => group.toString(16)).join(':')}::/${ipv6Groups * 16}`
-}
-
-/** The IPv4 address in an IPv4-mapped IPv6 address, `::ffff:192.0.2.1` or `::ffff:c000:201`. */
-function mappedIpv4(address: string): string | null {
-  if (!isIPv6(address)) return null
-  const [a, b, c, d, e, prefix, high = 0, low = 0] = groupsOf(address)
-  const isMapped = [a, b, c, d, e].every((group) => group === 0) && prefix === 0xffff
-  return isMapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : null
-}
-
-const groupCount = 8
-
-function groupsOf(address: string): number[] {
-  const withoutZone = address.replace(/%.*$/, '')
-  const hexadecimal = withoutZone.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
-    const [a, b, c, d] = bytes.map(Number) as [number, number, number, number]
-    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
-  })
-  const [head = '', tail] = hexadecimal.split('::')
-  const toGroups = (text = '') => text.split(':').filter((group) => group !== '')
-  const [before, after] = [toGroups(head), toGroups(tail)]
-  const zeros = Array<string>(groupCount - before.length - after.length).fill('0')
-  return [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16))
+  const words = isIPv6(address) ? wordsOf(address) : null
+  const isMapped = words?.slice(0, 6).join() === '0,0,0,0,0,65535'
+  const bytes = isMapped ? words!.slice(6).flatMap((word) => [word >> 8, word & 255]) : address.split('.')
+  if (isMapped || isIPv4(address)) return `${bytes.slice(0, ipv4Bytes).join('.')}/${ipv4Bytes * 8}`
+  if (!words) return address
+  const groups = words.slice(0, ipv6Groups).map((word) => word.toString(16))
+  return `${groups.join(':')}::/${ipv6Groups * 16}`
 }

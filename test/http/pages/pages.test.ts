@@ -171,7 +171,7 @@ test('a wrong password is reported in place, and so is the wait after too many',
 
   const wrong = await pages.post('/login', { ...owner, password: 'hunter2hunter2' })
   for (let count = 1; count < 10; count++) {
-    await attempts.record(attempts.create('sign_in/host', Date.now() - 100_000), () => false)
+    await attempts.record(attempts.create('sign_in', Date.now() - 100_000), () => false)
   }
   const refused = await pages.post('/login', owner)
 
