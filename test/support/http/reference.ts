@@ -109,8 +109,7 @@ interface Operation {
 }
 
 function apiPage(): string {
-  const { info, tags, paths } = document as unknown as {
-    info: { description: string }
+  const { tags, paths } = document as unknown as {
     tags: { name: string; description: string }[]
     paths: Record<string, Record<string, Operation>>
   }
@@ -134,7 +133,7 @@ function apiPage(): string {
     `Every server describes its API at \`/api/v1/openapi.json\`: parameters, bodies, responses and
 error codes. This page lists the routes. The last column has the least role of a token;
 \`session\` is a signed-in browser.`,
-    info.description.trim().replace(/^## /gm, '### '),
+    'Credentials, errors, repeated requests, lists and streams: [Conventions](api-conventions.md).',
     ...sections,
   )
 }
