@@ -243,7 +243,8 @@ function sessionRow({ id, created_at, last_used_at, user_agent, current }: Sessi
   const end = html`<input type="hidden" name="id" value="${id}"><button class="second">End</button>`
   return html`<li class="row">
 <div>
-<p><strong>${user_agent ?? 'Unknown browser'}</strong>${current ? html` <span class="tag">this one</span>` : null}</p>
+<p><strong>${user_agent ?? 'Unknown browser'}</strong>
+${current ? html`<span class="tag">this one</span>` : null}</p>
 <p class="quiet">Signed in ${relativeTime(created_at)}, last used ${relativeTime(last_used_at)}</p></div>
 ${current ? null : formFor('end-session', end)}
 </li>`
