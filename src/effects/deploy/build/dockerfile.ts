@@ -4,7 +4,6 @@ import { realpath } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { BuildRequest } from '../../../docker/build/build.ts'
-import { parseIgnore, readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
 import { labels, ownerLabels } from '../../../docker/engine/names.ts'
 import { findDockerfiles } from '../../../domain/dockerfiles.ts'
 import { reservedBuildArgs } from '../../../domain/reserved-build-args.ts'
@@ -162,37 +161,8 @@ async function findReason(path: string, source: BuildSource) {
       facts: { reason: 'outside_root', dockerfile: moved },
     }
   }
-  const ignored = await findGitIgnored(path, source)
-  if (ignored === null) return { reason: 'it is not in the source' }
-  return {
-    reason: isUpload
-      ? `.gitignore leaves it out of uploads; to send it, write !${ignored} into .berthignore`
-      : '.gitignore leaves it out of the repository; a step of the Dockerfile must make it',
-  }
-}
-
-/** The path or its first folder that a .gitignore above it leaves out, relative to the source. */
-async function findGitIgnored(path: string, { contextDir, sourceDir }: BuildSource): Promise<string | null> {
-  const names = join(relative(sourceDir, contextDir), path).split('/')
-  for (const depth of names.keys()) {
-    const file = await readIgnoreFile(sourceDir, join(...names.slice(0, depth), '.gitignore')).catch(
-      () => null,
-    )
-    const rules = file && toRules(file.text)
-    if (!(await rules?.ignores(names.slice(depth).join('/')))) continue
-    for (let end = depth + 1; end < names.length; end++)
-      if (await rules?.ignores(names.slice(depth, end).join('/'))) return names.slice(0, end).join('/')
-    return names.join('/')
-  }
-  return null
-}
-
-/** Patterns of git match in any folder unless they have a slash before their end. Null for unusual ones. */
-function toRules(text: string) {
-  const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^(!?)([^/#]+\/?)$/, '$1**/$2'))
-  try {
-    return parseIgnore(lines.join('\n'), '.gitignore')
-  } catch {
-    return null
-  }
+  const advice = isUpload
+    ? 'if .gitignore leaves it out of uploads, write it or its folder into .berthignore, after a !'
+    : 'if .gitignore leaves it out, a step of the Dockerfile must make it'
+  return { reason: `it is not in the source; ${advice}` }
 }

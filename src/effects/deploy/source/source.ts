@@ -1,11 +1,11 @@
 // Fetches the source of a deploy: a checkout in the data directory, removed once the image is built.
 
-import { constants } from 'node:fs'
-import { lstat, mkdir, open, opendir, realpath, stat } from 'node:fs/promises'
+import { mkdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
 import { removeTree } from '../../../archive/removal.ts'
+import { maxIgnoreBytes, readBounded } from '../../../docker/dockerfile/ignore-rules.ts'
 import { Failure } from '../../../errors.ts'
 import { checkoutSource } from '../../../git/checkout.ts'
 import type { Credentials } from '../../../git/credentials.ts'
@@ -19,7 +19,6 @@ import {
   openSubmoduleAccess,
   type RepositoryAccess,
 } from '../../git-connection/repository-access.ts'
-import type { ActorLog } from '../../logs/actor-log.ts'
 import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
 import { unpackSource } from './archive.ts'
@@ -33,11 +32,7 @@ export async function fetchSource(phase: DeployPhase, input: FetchInput) {
   if (phase.isRepeated) log.info('fetching starts again: the daemon was restarted')
   await reapGit(id) // of a killed daemon: two gits must not phase in one directory
   const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
-  const fetched = await guardDirectory(ports, guarded, signal, (bound) =>
-    fetchInto(phase.withSignal(bound), input),
-  )
-  await logLfsPointers(checkoutDirectory(ports, id), log)
-  return fetched
+  return guardDirectory(ports, guarded, signal, (bound) => fetchInto(phase.withSignal(bound), input))
 }
 
 async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
@@ -63,6 +58,8 @@ async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
   })
   if (source.branch === null && checkout.branch !== null)
     await saveDefaultBranch(phase, source, checkout.branch)
+  if (await usesLfs(directory))
+    log.info('the source uses Git LFS: its files are not fetched, the build gets pointers')
   return checkout
 }
 
@@ -135,55 +132,9 @@ export function isInside(checkout: string, path: string): Promise<boolean> {
   )
 }
 
-const pointerPrefix = 'version https://git-lfs.github.com/spec/'
-/** The maximum size of a pointer file, by its specification. */
-const maxPointerBytes = 1024
-const maxShown = 5
-/** Limits the search, so that it does not delay the deploy. */
-const maxEntries = 20_000
-
-/** Logs which files only point to a content in Git LFS. The deploy continues: it may not need them. */
-export async function logLfsPointers(directory: string, log: ActorLog): Promise<void> {
-  const pointers = await findLfsPointers(directory)
-  for (const path of pointers.slice(0, maxShown)) {
-    const name = path.replace(/\p{Cc}/gu, '?')
-    log.info(`${name} is a Git LFS pointer; its content is not fetched, the build gets the pointer`)
-  }
-  const more = pointers.length - maxShown
-  if (more > 0)
-    log.info(more === 1 ? '1 more file is a Git LFS pointer' : `${more} more files are Git LFS pointers`)
-}
-
-/** The paths of pointer files in the source, unordered. Links are not followed. */
-export async function findLfsPointers(directory: string): Promise<string[]> {
-  const found: string[] = []
-  const folders = ['']
-  let seen = 0
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    // A name that is not UTF-8 cannot be opened by its text. Unreadable files are skipped.
-    const entries = await opendir(join(directory, folder)).catch(() => [])
-    for await (const entry of entries) {
-      if (++seen > maxEntries) return found
-      const path = join(folder, entry.name)
-      if (entry.isDirectory()) folders.push(path)
-      else if (entry.isFile() && (await isPointer(join(directory, path)))) found.push(path)
-    }
-  }
-  return found
-}
-
-async function isPointer(path: string): Promise<boolean> {
-  const size = await lstat(path).then(
-    (stat) => stat.size,
-    () => 0,
-  )
-  if (size < pointerPrefix.length || size > maxPointerBytes) return false
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null)
-  if (file === null) return false
-  try {
-    const { buffer } = await file.read(Buffer.alloc(pointerPrefix.length), 0, pointerPrefix.length, 0)
-    return buffer.toString('latin1') === pointerPrefix
-  } finally {
-    await file.close()
-  }
+/** Whether git keeps files in Git LFS, of which a checkout has only pointers. */
+async function usesLfs(directory: string): Promise<boolean> {
+  const file = { name: '.gitattributes', maxBytes: maxIgnoreBytes }
+  const attributes = await readBounded(join(directory, file.name), file).catch(() => '')
+  return attributes.includes('filter=lfs')
 }

@@ -1,19 +1,13 @@
-// The source of a deploy: uploads that are unpacked, paths inside of it, and pointers of Git LFS.
+// The source of a deploy: uploads that are unpacked, and paths inside of it.
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
 import { removeFormerArchives, unpackSource } from '../../../../src/effects/deploy/source/archive.ts'
-import {
-  findLfsPointers,
-  isInside,
-  logLfsPointers,
-  resolveInside,
-} from '../../../../src/effects/deploy/source/source.ts'
-import type { ActorLog } from '../../../../src/effects/logs/actor-log.ts'
+import { isInside, resolveInside } from '../../../../src/effects/deploy/source/source.ts'
 import type { Storage } from '../../../../storage/index.ts'
 import type { ServiceSettings } from '../../../../storage/services.ts'
 import { packArchive } from '../../../support/archive/archive.ts'
@@ -169,47 +163,4 @@ test('a path outside the source looks like a missing one, whether it exists or n
     assert.equal(await isInside(source, path), false)
   }
   assert.equal(await resolveInside(source, 'link', 'the root dir'), join(source, '..app'))
-})
-
-const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 12345\n`
-
-test('LFS pointers are found in any folder, without false positives', async (t) => {
-  const folder = temporaryDirectory(t)
-  const long = `${pointer}${'x'.repeat(1024)}`
-  writeTree(folder, {
-    'a.bin': pointer,
-    'deep/er/b.bin': pointer,
-    'README.md': `# ${pointer}`,
-    long,
-    empty: '',
-  })
-  symlinkSync('a.bin', join(folder, 'link'))
-  symlinkSync('..', join(folder, 'deep/up'))
-
-  assert.deepEqual((await findLfsPointers(folder)).sort(), ['a.bin', 'deep/er/b.bin'])
-})
-
-test('the log names the first five and counts the others', async (t) => {
-  const folder = temporaryDirectory(t)
-  const names = Array.from({ length: 7 }, (_, index) => `${index}.bin`)
-  writeTree(folder, Object.fromEntries(names.map((name) => [name, pointer])))
-  const lines: string[] = []
-
-  await logLfsPointers(folder, { info: (line: string) => lines.push(line) } as unknown as ActorLog)
-
-  assert.equal(lines.length, 6)
-  assert.match(
-    lines[0]!,
-    /^\d\.bin is a Git LFS pointer; its content is not fetched, the build gets the pointer$/,
-  )
-  assert.equal(lines[5], '2 more files are Git LFS pointers')
-})
-
-test('a name that is not UTF-8 does not fail the search', async (t) => {
-  const folder = temporaryDirectory(t)
-  writeTree(folder, { 'a.bin': pointer })
-  writeFileSync(Buffer.concat([Buffer.from(`${folder}/f`), Buffer.from([0xe9])]), pointer)
-  mkdirSync(Buffer.concat([Buffer.from(`${folder}/d`), Buffer.from([0xe9])]))
-
-  assert.deepEqual(await findLfsPointers(folder), ['a.bin'])
 })
