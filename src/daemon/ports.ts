@@ -140,7 +140,6 @@ function openWatch(config: Config, parts: WatchParts) {
   const close = async () => {
     await isolation.close()
     await logCollector.stop()
-    accessLog.close()
     reports.close()
     instanceMetrics.close()
     watching.abort()

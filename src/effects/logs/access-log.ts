@@ -1,26 +1,20 @@
 // Handles each request that the edge reports: a line in the access log of its service, and a count. There can
-// be thousands per second, so nothing here waits, and a service's row is read once instead of for each line.
+// be thousands per second, so nothing here waits.
 import type { Storage } from '../../../storage/index.ts'
 import type { AccessMark } from '../../edge/access-events.ts'
 import type { AccessLine } from '../../edge/access-line.ts'
 import type { TrafficNumbers } from '../traffic/traffic-numbers.ts'
 
 interface Parts {
-  storage: Pick<Storage, 'accessLogs' | 'services' | 'changes'>
+  storage: Pick<Storage, 'accessLogs' | 'services'>
   traffic: Pick<TrafficNumbers, 'record' | 'forget'>
 }
 
 export class AccessLog {
   readonly #parts: Parts
-  /** Service names by id; null if the service no longer exists. */
-  readonly #names = new Map<string, string | null>()
-  readonly #unsubscribe: () => void
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#unsubscribe = parts.storage.changes.subscribe(({ kind, id }) => {
-      if (kind === 'service') this.#names.delete(id)
-    })
   }
 
   /** Never throws. Requests of a deleted service are not recorded: their log would never be removed. */
@@ -43,26 +37,15 @@ export class AccessLog {
   }
 
   async remove(serviceId: string): Promise<void> {
-    this.#names.set(serviceId, null)
     this.#parts.traffic.forget(serviceId)
     await this.#parts.storage.accessLogs.remove(serviceId)
   }
 
-  close(): void {
-    this.#unsubscribe()
-  }
-
+  /** Null for a service that no longer exists or is being deleted. */
   #nameOf(serviceId: string): string | null {
-    const cached = this.#names.get(serviceId)
-    if (cached !== undefined) return cached
-    const name = this.#lookUp(serviceId)
-    this.#names.set(serviceId, name)
-    return name
-  }
-
-  #lookUp(serviceId: string): string | null {
     try {
-      return this.#parts.storage.services.get(serviceId)?.name ?? null
+      const service = this.#parts.storage.services.get(serviceId)
+      return service && !service.deleting ? service.name : null
     } catch {
       // Requests of a service with a damaged row are still recorded.
       return serviceId

@@ -15,7 +15,6 @@ async function startService(t: TestContext) {
   const api = await startApi(t, { traffic })
   const { body } = await api.call('POST', '/api/v1/services', { body: { name: 'web', type: 'web_service' } })
   const accessLog = new AccessLog({ storage: api.storage, traffic })
-  t.after(() => accessLog.close())
   const ask = (path: string, status = 200, more = {}) =>
     accessLog.recordAccess(accessLine({ serviceId: String(body.id), path, status, ...more }))
   const written = () => api.storage.accessLogs.flush()

@@ -18,7 +18,6 @@ async function startService(t: TestContext) {
   const id = String(body.id)
   const { runtimeLogs, accessLogs } = api.storage
   const accessLog = new AccessLog({ storage: api.storage, traffic })
-  t.after(() => accessLog.close())
   const about = { instance: '0', deploy_id: 'dep-1', nano: '901234' }
   const write = (line: string) => runtimeLogs.append(id, 'stderr', line, ts, about)
   return {
