@@ -33,8 +33,6 @@ export type JobRunEvent = { type: 'cancel'; at: string; by: string }
 
 export interface RunSlot extends SlotInput {
   serviceId: string
-  /** Runs the service's own command, of which only one run is active at a time. */
-  isOwn: boolean
 }
 
 /** The result of getting the turn: the deploy that is live then. */
@@ -122,11 +120,7 @@ const jobRun = setup({
   },
 })
 
-const slotInput = ({ context: { id, serviceId, overlap } }: { context: JobRunContext }): RunSlot => ({
-  id,
-  serviceId,
-  isOwn: overlap !== null,
-})
+const slotInput = ({ context: { id, serviceId } }: { context: JobRunContext }): RunSlot => ({ id, serviceId })
 const recordFailure = { type: 'recordFailure', params: failureOf } as const
 
 /** The suspension or deletion of a service cancels its runs. Every other error is a failure. */

@@ -42,7 +42,7 @@ test('a run gets its turn, starts, is followed to its end, and succeeds on the l
     'succeeding',
     'succeeded',
   ])
-  const runInput = { id: 'job-1', serviceId: 'svc-1', isOwn: true }
+  const runInput = { id: 'job-1', serviceId: 'svc-1' }
   const live = { deployId: 'dep-2', image: 'berth/shop:dep-2', command: 'npm run report' }
   const limit = { timeoutSeconds: 60, endsAt: Date.parse(started) + 60_000 }
   assert.deepEqual(heard, [
@@ -257,7 +257,7 @@ for (const [what, end] of Object.entries(ends)) {
     const run = await runTo({ ...end, effects })
     assert.deepEqual(run.states, end.path)
     assert.deepEqual(recordOf(run), end.record)
-    const last = ['clearRun', { id: 'job-1', serviceId: 'svc-1', isOwn: true, outcome: end.outcome }]
+    const last = ['clearRun', { id: 'job-1', serviceId: 'svc-1', outcome: end.outcome }]
     assert.deepEqual(heard.at(-1), last)
   })
 }

@@ -33,7 +33,7 @@ export function jobRunEffects(ports: JobRunPorts): Effects<typeof machine> {
 /** An existing container is the run itself, active or ended, and is never created again. */
 function startRun(ports: JobRunPorts, input: RunStart, outer: AbortSignal) {
   return cancelWithService(ports, input.serviceId, outer, async (signal) => {
-    ports.jobSlots.reserve(input)
+    ports.jobSlots.reserve(input.id)
     const { startedAt } = await retryWhileEngineUnavailable(ports, signal, () => begin(ports, input, signal))
     return { startedAt: startedAt ?? isoNow() }
   })
@@ -84,7 +84,7 @@ async function buildSpec(
 /** A run that ended while the daemon was down keeps its result, even beyond its limit. */
 function followRun(ports: JobRunPorts, input: RunFollow, outer: AbortSignal) {
   return cancelWithService(ports, input.serviceId, outer, async (signal) => {
-    ports.jobSlots.reserve(input)
+    ports.jobSlots.reserve(input.id)
     const { name: service } = ports.storage.services.get(input.serviceId)!
     const name = jobName(ports.owner, service, input.id)
     const leftMs = await remainingMs(ports, input, name, signal)
@@ -160,7 +160,7 @@ const minReadMs = 1500
 
 /** SIGTERM, ten seconds, SIGKILL. The output until then is stored. */
 async function stopRun(ports: JobRunPorts, input: RunSlot, signal: AbortSignal) {
-  ports.jobSlots.reserve(input)
+  ports.jobSlots.reserve(input.id)
   const beganAt = performance.now()
   let ended: InstanceState | null = null
   await retryUntilCleanedUp(ports, input.id, signal, async () => {

@@ -18,24 +18,22 @@ export function awaitTurn(ports: JobRunPorts, input: TurnInput, outer: AbortSign
     const log = openActorLog(ports, 'job', input.id)
     // Also lets runs that continue after a restart of the daemon get their slots back first.
     await waitForEngine(ports, signal, log.info)
-    const hasLogged = input.overlap ? await waitForOthers(ports, input, input.overlap, log, signal) : false
-    await ports.jobSlots.acquire(input, signal, (running) => {
-      if (running !== null) {
-        log.info(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`)
-      } else if (!hasLogged) log.info('waiting for another run of this service to end')
-    })
+    if (input.overlap) await waitForOthers(ports, input, input.overlap, log, signal)
+    await ports.jobSlots.acquire(input.id, signal, (running) =>
+      log.info(`waiting for a free slot: ${running} job runs are running (--job-concurrency)`),
+    )
     return findLiveVersion(ports, input)
   })
 }
 
-/** With the policy `replace` it ends the older runs. Returns whether the log mentions the wait. */
+/** With the policy `replace` it ends the older runs. */
 async function waitForOthers(
   ports: JobRunPorts,
   { id, serviceId }: TurnInput,
   overlap: Overlap,
   log: ActorLog,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const { actors, changes } = ports.storage
   const before = () => ownRuns(actors, serviceId, id)
   if (overlap === 'replace') {
@@ -50,7 +48,6 @@ async function waitForOthers(
     logged.add(line)
     return null
   })
-  return logged.size > 0
 }
 
 async function replace(ports: JobRunPorts, otherId: string, id: string): Promise<void> {

@@ -52,7 +52,7 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     warned,
     /** Awaits the turn of a pending run. */
     ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
-      awaitTurn(ports, { id, serviceId: 'svc-1', isOwn: overlap !== null, command, overlap }, signal),
+      awaitTurn(ports, { id, serviceId: 'svc-1', command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
       const input = { id: 'sch-1', serviceId: 'svc-1', runId, instant, missed: null }
       return (await beginRun({ ...ports, clock: clockAt(options.now ?? instant) }, input)).skipped
