@@ -3,14 +3,12 @@ import type { EnvVar } from '../../api/env.ts'
 import type { GitBranches, GitConnection, GitRepositories } from '../../api/git-connection.ts'
 import type { Service } from '../../api/service.ts'
 import { dataPathOf } from '../../domain/stateful-images.ts'
-import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
-import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { orNull } from '../failure.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
 import { parseAssignments, readEnvFile } from '../service/env-file.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
-import { plain } from '../terminal/output.ts'
 import { askText, type Choice, confirm, pick, search } from '../terminal/prompts.ts'
 
 interface CreateOptions {
@@ -50,7 +48,6 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const type = options.type ?? (settings.schedule ? 'cron_job' : undefined)
   const env = await readEnv(cli, options)
   const hasSource = 'repo_url' in settings || 'image' in settings || type === 'static_site'
-  if (name !== undefined && out.canAsk) assertServiceName(name)
   const chosen = name ?? (await askName(cli))
   const answers = hasSource || !out.canAsk ? {} : await askSource(cli)
   const disk = await offerDisk(cli, { ...settings, ...answers, type })
@@ -102,40 +99,14 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
   return chooseRepository(cli, instead)
 }
 
-// The questions of `berth create`, with the server's rules; the server makes the final decision.
+// The questions of `berth create`. The server checks the answers.
 
-const namePattern = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/
-const nameRule =
-  'a name has 1 to 40 lower-case letters, digits and dashes, starts with a letter and does not ' +
-  'end with a dash'
-const sourcePatterns = {
-  repo_url: /^(https?:\/\/[^\s/]+\/\S+|ssh:\/\/\S+|[\w.-]+@[\w.-]+:\S+|\/\S+)$/,
-  image: /^[a-z0-9][\w.:/@-]*$/,
-}
-const sourceRules = {
-  repo_url: 'an address such as https://example.com/shop.git or git@example.com:ada/shop.git',
-  image: 'an image such as ghcr.io/ada/web:v1',
-}
-const schedulePattern = /^(@[a-z]+|(\S+\s+){4}\S+)$/
-
-/** Throws (usage) for an invalid name. */
-function assertServiceName(name: string): void {
-  const complaint = nameProblem(name)
-  if (complaint) throw usageFailure(`'${name}' is not a valid name`, complaint)
-}
-
-/** Repeats the question while the name is in use. */
-async function askName(cli: Cli): Promise<string> {
-  for (;;) {
-    const name = await askText(cli, {
-      message: 'What is the service called?',
-      placeholder: 'shop',
-      instead: 'give a name: berth create NAME',
-      validate: (text) => nameProblem(text.trim()),
-    })
-    if (!(await isNameInUse(cli, name.trim()))) return name.trim()
-    cli.out.say(` ${cli.out.tint('red', '✘')} ${plain(name)} is in use: choose another name`)
-  }
+function askName(cli: Cli): Promise<string> {
+  return askText(cli, {
+    message: 'What is the service called?',
+    placeholder: 'shop',
+    instead: 'give a name: berth create NAME',
+  })
 }
 
 function askSourceAddress(cli: Cli, kind: 'image' | 'repo_url', instead: string): Promise<string> {
@@ -143,7 +114,6 @@ function askSourceAddress(cli: Cli, kind: 'image' | 'repo_url', instead: string)
     message: kind === 'image' ? 'Which image?' : 'What is its address?',
     placeholder: kind === 'image' ? 'ghcr.io/ada/web:v1' : 'https://example.com/shop.git',
     instead,
-    validate: (text) => (sourcePatterns[kind].test(text.trim()) ? undefined : sourceRules[kind]),
   })
 }
 
@@ -152,21 +122,7 @@ function askSchedule(cli: Cli): Promise<string> {
     message: 'When does it run? Five fields of cron, in UTC',
     placeholder: '0 3 * * *',
     instead: "set --schedule '0 3 * * *'",
-    validate: (text) =>
-      schedulePattern.test(text.trim()) ? undefined : 'five fields such as 0 3 * * *, or @daily',
   })
-}
-
-function nameProblem(name: string): string | undefined {
-  if (name === '') return 'a name, such as shop'
-  return namePattern.test(name) ? undefined : nameRule
-}
-
-async function isNameInUse(cli: Cli, name: string): Promise<boolean> {
-  const paths = [servicePath(name), `/datastores/${encodeURIComponent(name)}`]
-  // A token limited to certain services cannot see the others. The server makes the final check of the name.
-  const found = await Promise.all(paths.map((path) => optional<object>(cli, path)))
-  return found.some((one) => one !== null)
 }
 
 interface Choices {
@@ -199,7 +155,7 @@ const typed = ''
 
 /** The repository, and the branch if it was chosen from a list. */
 async function chooseRepository(cli: Cli, instead: string): Promise<Record<string, string>> {
-  const connections = await optional<GitConnection[]>(cli, '/git/connections')
+  const connections = await orNull(cli.client.call<GitConnection[]>('GET', '/git/connections'))
   const usable = (connections ?? []).filter(({ status }) => status === 'connected')
   const account = usable.length === 0 ? null : await chooseAccount(cli, usable, instead)
   const repo_url = account === null ? typed : await chooseFrom(cli, account, instead)
@@ -223,7 +179,7 @@ async function chooseAccount(cli: Cli, accounts: GitConnection[], instead: strin
 
 async function chooseFrom(cli: Cli, { id }: GitConnection, instead: string): Promise<string> {
   const path = `/git/connections/${encodeURIComponent(id)}/repositories`
-  const listed = await optional<GitRepositories>(cli, path)
+  const listed = await orNull(cli.client.call<GitRepositories>('GET', path))
   const repositories = (listed?.repositories ?? []).filter(({ archived }) => !archived)
   if (repositories.length === 0) return typed
   const choices = repositories.map(
@@ -239,7 +195,9 @@ async function chooseFrom(cli: Cli, { id }: GitConnection, instead: string): Pro
 
 /** Null for the default branch: the service then keeps the name that the first deploy finds. */
 async function chooseBranch(cli: Cli, repoUrl: string, instead: string): Promise<string | null> {
-  const found = await optional<GitBranches>(cli, `/git/branches?repo_url=${encodeURIComponent(repoUrl)}`)
+  const found = await orNull(
+    cli.client.call<GitBranches>('GET', `/git/branches?repo_url=${encodeURIComponent(repoUrl)}`),
+  )
   const branches = found?.branches ?? []
   if (branches.length < 2) return null
   const choices = branches.map(
@@ -250,14 +208,4 @@ async function chooseBranch(cli: Cli, repoUrl: string, instead: string): Promise
     }),
   )
   return search(cli, { message: 'Which branch?', instead, choices })
-}
-
-/** Null if the server refuses or does not know it. */
-async function optional<T>(cli: Cli, path: string): Promise<T | null> {
-  try {
-    return await cli.client.call<T>('GET', path)
-  } catch (error) {
-    if (error instanceof CliFailure && error.exitCode !== exitCodes.unreachable) return null
-    throw error
-  }
 }

@@ -16,13 +16,6 @@ interface Question {
   instead: string
 }
 
-interface TextQuestion extends Question {
-  placeholder?: string
-  initialValue?: string
-  /** The error for an invalid answer; undefined for a valid one. */
-  validate?(text: string): string | undefined
-}
-
 /** A yes/no question. The initial choice is no, unless yes is likely and harmless. */
 export async function confirm(cli: Cli, question: Question, initialValue = false): Promise<boolean> {
   const { clack, common } = await begin(cli, question)
@@ -36,20 +29,14 @@ export async function confirmByName(
 ): Promise<void> {
   const message = `${plain(effect)}. Type its name:`
   const typed = await askText(cli, { message, instead: 'confirm with --yes' })
-  if (typed.trim() !== name) throw new CliFailure(`the name does not match: ${kept}`)
+  if (typed !== name) throw new CliFailure(`the name does not match: ${kept}`)
 }
 
-export async function askText(cli: Cli, question: TextQuestion): Promise<string> {
+/** Without white space around it. */
+export async function askText(cli: Cli, question: Question & { placeholder?: string }): Promise<string> {
   const { clack, common } = await begin(cli, question)
-  const { message, placeholder, initialValue, validate } = question
-  const response = await clack.text({
-    ...common,
-    message,
-    ...(placeholder === undefined ? {} : { placeholder }),
-    ...(initialValue === undefined ? {} : { initialValue }),
-    ...(validate ? { validate: (text) => validate(text ?? '') } : {}),
-  })
-  return answered(response)
+  const { message, placeholder = '' } = question
+  return (answered(await clack.text({ ...common, message, placeholder })) ?? '').trim()
 }
 
 export async function askSecret(cli: Cli, question: Question): Promise<string> {

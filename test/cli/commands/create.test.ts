@@ -12,29 +12,24 @@ import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const suite = daemonSuite()
 
-test('create rejects an invalid answer right after its question', async (t) => {
-  const taken = 'quite-taken'
-  await suite.api.post('/services', { name: taken, type: 'web_service' })
-  const terminal = openFakeTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
-  await terminal.shows('What is the service called?')
-  terminal.type('My_App\r')
-  await terminal.shows('lower-case letters')
-  terminal.type(`${'\u007f'.repeat(6)}${taken}\r`)
-  // Keys typed between two questions reach a terminal that is not raw, where Enter is another key.
-  await terminal.shows(/quite-taken is in use: choose another name[\s\S]*What is the service called\?/)
-  terminal.type('quite-free\r')
-  await terminal.shows('Where does the source come from?')
-  terminal.type('\u001b[B\r')
-  await terminal.shows('What is its address?')
-  terminal.type('shop.git\r')
-  await terminal.shows('an address such as https://')
-  terminal.type(`${'\u007f'.repeat(8)}https://example.com/shop.git\r`)
-
+test('create asks for the name and the source, and the server rejects an invalid answer', async (t) => {
+  const answers = async (name: string) => {
+    const terminal = openFakeTerminal(t, ['create', '--no-deploy'], { daemon: suite.daemon })
+    await terminal.shows('What is the service called?')
+    terminal.type(`${name}\r`)
+    await terminal.shows('Where does the source come from?')
+    terminal.type('\u001b[B\r')
+    await terminal.shows('What is its address?')
+    terminal.type('https://example.com/shop.git\r')
+    return terminal
+  }
+  const terminal = await answers('quite-free')
   assert.equal(await terminal.ended(), 0)
   assert.equal((await suite.api.get('/services/quite-free')).repo_url, 'https://example.com/shop.git')
-  const named = openFakeTerminal(t, ['create', 'My_App'], { daemon: suite.daemon })
-  assert.equal(await named.ended(), 2)
-  await named.shows("'My_App' is not a valid name")
+
+  const refused = await answers('My_App')
+  assert.equal(await refused.ended(), 1)
+  await refused.shows(/name: .*lower-case/)
 })
 
 test('create proposes a disk for an image that keeps data, and warns without a terminal', async (t) => {
