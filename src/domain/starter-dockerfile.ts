@@ -21,8 +21,8 @@ interface Project {
 
 interface Kind {
   kind: string
-  /** Any of these files identifies the kind. */
-  evidence: string[]
+  /** This file identifies the kind. */
+  evidence: string
   /** The Dockerfile without its CMD line. */
   lines(project: Project): string[] | Promise<string[]>
   command(project: Project): string | Promise<string>
@@ -32,10 +32,10 @@ const maxBytes = 256 * 1024
 const maxCommand = 500
 
 const kinds: Kind[] = [
-  { kind: 'a Node.js project', evidence: ['package.json'], lines: nodeLines, command: nodeCommand },
+  { kind: 'a Node.js project', evidence: 'package.json', lines: nodeLines, command: nodeCommand },
   {
     kind: 'a Python project',
-    evidence: ['requirements.txt'],
+    evidence: 'requirements.txt',
     lines: () => [
       'FROM python:3.13-slim',
       'WORKDIR /app',
@@ -47,13 +47,13 @@ const kinds: Kind[] = [
   },
   {
     kind: 'a Python project',
-    evidence: ['pyproject.toml'],
+    evidence: 'pyproject.toml',
     lines: () => ['FROM python:3.13-slim', 'WORKDIR /app', 'COPY . .', 'RUN pip install --no-cache-dir .'],
     command: pythonCommand,
   },
   {
     kind: 'a Go project',
-    evidence: ['go.mod'],
+    evidence: 'go.mod',
     lines: () => [
       'FROM golang:1.24 AS build',
       'WORKDIR /src',
@@ -66,7 +66,7 @@ const kinds: Kind[] = [
   },
   {
     kind: 'a Rust project',
-    evidence: ['Cargo.toml'],
+    evidence: 'Cargo.toml',
     lines: () => [
       'FROM rust:1 AS build',
       'WORKDIR /src',
@@ -79,26 +79,17 @@ const kinds: Kind[] = [
   },
   {
     kind: 'a Ruby project',
-    evidence: ['Gemfile'],
+    evidence: 'Gemfile',
     lines: () => ['FROM ruby:3.4-slim', 'WORKDIR /app', 'COPY Gemfile* ./', 'RUN bundle install', 'COPY . .'],
     command: () => '["bundle", "exec", "puma", "-p", "3000"]',
   },
   {
     kind: 'a folder of web pages',
-    evidence: ['index.html'],
+    evidence: 'index.html',
     lines: () => ['FROM nginx:alpine', 'COPY . /usr/share/nginx/html', 'EXPOSE 80'],
     command: () => '["nginx", "-g", "daemon off;"]',
   },
 ]
-
-const nextConfigs = ['next.config.js', 'next.config.mjs', 'next.config.ts']
-
-const standaloneNext: Kind = {
-  kind: 'a Next.js project with standalone output',
-  evidence: nextConfigs,
-  lines: standaloneNextLines,
-  command: () => '["node", "server.js"]',
-}
 
 const composeFiles = ['compose.yaml', 'compose.yml', 'docker-compose.yaml', 'docker-compose.yml']
 
@@ -107,7 +98,7 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
   const read = (name: string) => (files.has(name) ? readSmall(join(directory, name)) : Promise.resolve(''))
   const procfile = await read('Procfile')
   const project = { files, read, web: lineOf(procfile, 'web') }
-  const detected = await detectKind(project)
+  const detected = kinds.find(({ evidence }) => files.has(evidence)) ?? null
   const compose = composeFiles.find((name) => files.has(name))
   const release = lineOf(procfile, 'release')
   return {
@@ -125,36 +116,6 @@ export async function suggestDockerfile(directory: string): Promise<Suggestion> 
 async function toDockerfile({ lines, command }: Kind, project: Project): Promise<string[]> {
   // The shell form, as in a Procfile: $PORT is expanded.
   return [...(await lines(project)), `CMD ${project.web ?? (await command(project))}`]
-}
-
-async function detectKind(project: Project): Promise<Kind | null> {
-  const { files } = project
-  const kind = kinds.find(({ evidence }) => evidence.some((name) => files.has(name))) ?? null
-  return kind?.lines === nodeLines && (await isStandaloneNext(project)) ? standaloneNext : kind
-}
-
-/** Whether the build produces a standalone server. `next start` does not support such a build. */
-async function isStandaloneNext(project: Project): Promise<boolean> {
-  const config = nextConfigs.find((name) => project.files.has(name))
-  if (config === undefined || project.web !== null) return false
-  if (typeof (await readScripts(project)).build !== 'string') return false
-  const lines = (await project.read(config)).split('\n')
-  return lines.some((line) => /^(?!\s*(?:\/\/|\/?\*)).*\boutput\s*:\s*["'`]standalone["'`]/.test(line))
-}
-
-async function standaloneNextLines(project: Project): Promise<string[]> {
-  const [from, ...build] = await nodeLines(project)
-  return [
-    `${from} AS build`,
-    ...build,
-    `${from}`,
-    'WORKDIR /app',
-    // By default the server listens only on the host name of its container.
-    'ENV HOSTNAME=0.0.0.0',
-    'COPY --from=build /app/.next/standalone ./',
-    'COPY --from=build /app/.next/static ./.next/static',
-    ...(project.files.has('public') ? ['COPY --from=build /app/public ./public'] : []),
-  ]
 }
 
 async function nodeLines(project: Project): Promise<string[]> {

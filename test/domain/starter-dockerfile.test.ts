@@ -74,38 +74,3 @@ test('links are not followed, and a damaged or huge file counts as empty', async
   assert.equal(linked.dockerfile.at(-1), 'CMD ["npm", "start"]')
   assert.equal(huge.dockerfile.at(-1), 'CMD ["/app"]')
 })
-
-test('a Next.js project with standalone output runs the server that its build produces', async (t) => {
-  const files = {
-    'package.json': '{"scripts":{"build":"next build","start":"next start"}}',
-    'package-lock.json': '',
-    'next.config.mjs': "export default {\n  output: 'standalone',\n}\n",
-  }
-  const { kind, dockerfile } = await suggest(t, { ...files, 'public/logo.svg': '' })
-  assert.equal(kind, 'a Next.js project with standalone output')
-  assert.deepEqual(dockerfile, [
-    'FROM node:22-slim AS build',
-    'WORKDIR /app',
-    'COPY package*.json ./',
-    'RUN npm ci',
-    'COPY . .',
-    'RUN npm run build',
-    'FROM node:22-slim',
-    'WORKDIR /app',
-    'ENV HOSTNAME=0.0.0.0',
-    'COPY --from=build /app/.next/standalone ./',
-    'COPY --from=build /app/.next/static ./.next/static',
-    'COPY --from=build /app/public ./public',
-    'CMD ["node", "server.js"]',
-  ])
-
-  const without = await suggest(t, files)
-  assert.ok(!without.dockerfile.join().includes('/public'))
-  for (const other of [
-    { 'next.config.mjs': "// output: 'standalone'\nexport default {}\n" },
-    { 'next.config.mjs': "export default { output: 'export' }\n" },
-    { Procfile: 'web: npm run serve\n' },
-  ]) {
-    assert.ok(!(await suggest(t, { ...files, ...other })).dockerfile.join().includes('standalone'))
-  }
-})
