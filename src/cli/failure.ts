@@ -18,8 +18,6 @@ export interface FailureOptions {
   requestId?: string | undefined
   code?: string | undefined
   retryAfterSeconds?: number | undefined
-  /** The fields that the API rejected. */
-  paths?: string[] | undefined
 }
 
 export class CliFailure extends Error {
@@ -28,7 +26,6 @@ export class CliFailure extends Error {
   readonly requestId: string | undefined
   readonly code: string | undefined
   readonly retryAfterSeconds: number | undefined
-  readonly paths: string[]
 
   constructor(message: string, options: FailureOptions = {}) {
     super(message)
@@ -38,7 +35,6 @@ export class CliFailure extends Error {
     this.requestId = options.requestId
     this.code = options.code
     this.retryAfterSeconds = options.retryAfterSeconds
-    this.paths = options.paths ?? []
   }
 }
 

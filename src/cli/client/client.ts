@@ -162,7 +162,6 @@ export async function toFailure(
     hint: isRefused ? `log in: berth login ${url}` : problem.hint,
     requestId: problem.request_id,
     code: problem.code,
-    paths: (problem.errors ?? []).map(({ path }) => path),
     retryAfterSeconds: Number(response.headers.get('retry-after')) || undefined,
   })
 }

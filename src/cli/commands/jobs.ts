@@ -6,7 +6,7 @@ import { fetchNewest, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
-import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { exitCodes, usageFailure } from '../failure.ts'
 import { printNext } from '../follow-up.ts'
 import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
@@ -90,14 +90,7 @@ async function startRun({ client }: Cli, service: string, words: string[], { tim
     ...(words.length > 0 ? { command } : {}),
     ...(timeout === undefined ? {} : { timeout_seconds: timeout }),
   }
-  try {
-    return await client.call<JobRun>('POST', `${servicePath(service)}/jobs`, { body })
-  } catch (error) {
-    const isWordless = error instanceof CliFailure && error.paths.includes('command')
-    if (!isWordless || words.length > 0) throw error
-    const hint = `berth run ${service} -- COMMAND`
-    throw new CliFailure(error.message, { ...error, hint, exitCode: exitCodes.usage })
-  }
+  return client.call<JobRun>('POST', `${servicePath(service)}/jobs`, { body })
 }
 
 function leaveRun(cli: Cli, run: JobRun): number {

@@ -3,7 +3,7 @@ import type { Schedule } from '../../api/schedule.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
-import { clockTime, dayAndTime, haveSameClock, isKnownTimeZone, ownTimeZone } from '../job/instants.ts'
+import { clockTime, dayAndTime } from '../job/instants.ts'
 import { runStyle, runSummary } from '../job/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { age, span } from '../terminal/ages.ts'
@@ -32,25 +32,16 @@ async function showSchedule(cli: Cli, name: string | undefined): Promise<void> {
   printSchedule(cli, service, schedule)
 }
 
-function printSchedule({ out, env }: Cli, name: string, reported: Schedule): void {
-  const { schedule, overlap } = reported
+function printSchedule({ out }: Cli, name: string, reported: Schedule): void {
+  const { schedule, overlap, timezone } = reported
   printFacts(out, [
     ['name', name, 'bold'],
     ['schedule', schedule],
-    ['time zone', zoneLabel(reported, ownTimeZone(env))],
+    ['time zone', `${timezone}, now ${clockTime(new Date().toISOString(), timezone)}`],
     ['overlap', `${overlap}: a run that is due during another run ${overlaps[overlap] ?? ''}`],
     ...nextFacts(name, reported),
     ...lastFacts(reported),
   ])
-}
-
-function zoneLabel({ timezone, next }: Schedule, localZone: string): string {
-  if (!isKnownTimeZone(timezone)) return `${timezone}, which is unknown on this machine: times are in UTC`
-  const instants = next.length > 0 ? next : [new Date().toISOString()]
-  if (haveSameClock(timezone, localZone, instants)) return timezone
-  const now = new Date().toISOString()
-  const localTime = `${clockTime(now, localZone)} (${localZone})`
-  return `${timezone}, now ${clockTime(now, timezone)}; local time is ${localTime}`
 }
 
 function nextFacts(name: string, { status, error, next, timezone }: Schedule): Fact[] {

@@ -19,18 +19,7 @@ test('db create sends its flags, and waits until the datastore is available', as
     status: method === 'POST' ? 201 : 200,
     body: method === 'POST' ? datastore('new', { status: 'creating', phase: 'pulling' }) : looks.shift(),
   }))
-  const flags = [
-    '--server-version',
-    '16',
-    '--database',
-    'd',
-    '--username',
-    'u',
-    '--memory',
-    '256',
-    '--cpu',
-    '0.5',
-  ]
+  const flags = ['--version', '16', '--database', 'd', '--username', 'u', '--memory', '256', '--cpu', '0.5']
 
   const { code, stdout, stderr } = await berth('db', 'create', 'new', ...flags)
 

@@ -68,13 +68,6 @@ test('a server with a certificate of a custom authority is trusted as by every c
   assert.deepEqual([foreign.code, known.code], [5, 0])
 })
 
-test('a server that is too old is reported, with an alternative', async (t) => {
-  const refusal = problem(404, 'not_found', 'there is nothing at /api/v1/datastores/dst-1/client')
-  const { code, stderr, url } = await endedBy(t, { refusal })
-  const why = `the server at ${url} is older than this berth and cannot open a datastore shell`
-  assert.deepEqual([code, stderr], [1, ` ✘ ${why}\n   on the server's host: psql "$(berth db url shop)"\n`])
-})
-
 test('a refusal by the server is printed', async (t) => {
   const hint = 'berth db show shop'
   const busy = await endedBy(t, { refusal: problem(409, 'conflict', 'shop is restarting', { hint }) })

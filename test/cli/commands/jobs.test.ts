@@ -14,7 +14,6 @@ import {
   startFakeJobs,
   succeeded,
 } from '../../support/cli/fake-jobs.ts'
-import { problem } from '../../support/cli/fake-server.ts'
 import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
 import { berthCommand, spawnBerth } from '../../support/cli/spawned.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
@@ -139,16 +138,6 @@ test('an empty command or one without -- starts nothing', async (t) => {
     ],
   )
   assert.deepEqual(asked(), [])
-})
-
-test('a service without a command gets a hint what to type', async (t) => {
-  const detail = 'command: is required: only a cron job has one of its own'
-  const errors = [{ path: 'command', code: 'required', message: 'is required' }]
-  const { berth } = await startFakeJobs(t, () => problem(400, 'invalid_request', detail, { errors }))
-
-  const { code, stderr } = await berth('run', 'shop')
-
-  assert.deepEqual([code, stderr], [2, ` ✘ ${detail} [req-1]\n   berth run shop -- COMMAND\n`])
 })
 
 test('--no-follow prints the id and the command that follows it; --json prints the record', async (t) => {

@@ -69,13 +69,11 @@ test('schedule shows the next times, the last run, and the reason for a skipped 
   const { code, stdout, stderr } = await berth('schedule', 'nightly')
 
   assert.deepEqual([code, stderr], [0, ''])
-  const changing = stdout
-    .replace(/now \d\d:\d\d; local time is \d\d:\d\d/, 'now …')
-    .replaceAll(/in \d+d$/gm, 'in …')
+  const changing = stdout.replace(/now \d\d:\d\d/, 'now …').replaceAll(/in \d+d$/gm, 'in …')
   assert.deepEqual(changing.replaceAll(/, \d+\w( \d+\w)? ago$/gm, ', …').split('\n'), [
     'name          nightly',
     'schedule      0 3 * * *',
-    'time zone     Europe/Berlin, now … (UTC)',
+    'time zone     Europe/Berlin, now …',
     'overlap       skip: a run that is due during another run is skipped',
     'next          Thu 1 Jan 2099 03:00  in …',
     '              Fri 2 Jan 2099 03:00  in …',
@@ -89,16 +87,6 @@ test('schedule shows the next times, the last run, and the reason for a skipped 
     `why           ${failed.id} had not ended`,
     '',
   ])
-})
-
-test('a terminal in the time zone of the schedule shows no second time', async (t) => {
-  const { server, env } = await startFakeJobs(t)
-  for (const TZ of ['Europe/Berlin', 'Europe/Paris']) {
-    const terminal = openFakeTerminal(t, ['schedule', 'nightly'], { env: { ...env, TZ } })
-    assert.equal(await terminal.ended(), 0)
-    assert.equal(terminal.screen()[2], 'time zone     Europe/Berlin')
-  }
-  assert.equal(server.requests.length, 2)
 })
 
 test('a schedule that starts no runs prints the reason and the remedy', async (t) => {

@@ -20,15 +20,12 @@ type Kind = Datastore['kind']
 
 interface ClientProgram {
   name: string
-  /** The command that connects without Berth's server; the address follows. */
-  byAddress: string
   examples: string[]
 }
 
 const programs: Record<Kind, ClientProgram> = {
   postgres: {
     name: 'psql',
-    byAddress: 'psql',
     examples: [
       'berth db psql shop-db',
       "berth db psql shop-db -c 'select count(*) from orders'",
@@ -37,7 +34,6 @@ const programs: Record<Kind, ClientProgram> = {
   },
   redis: {
     name: 'redis-cli',
-    byAddress: 'redis-cli -u',
     examples: [
       'berth db redis-cli cache',
       'berth db redis-cli cache get key',
@@ -79,27 +75,13 @@ async function openClient(cli: Cli, kind: Kind, name: string, words: string[]): 
       hint,
     )
   }
-  const code = await runShell(cli, await connect(cli, datastore), words)
+  const path = `${datastorePath(datastore.id)}/client`
+  const socket = await openWebSocket({ ...cli.server, signal: cli.signal }, path)
+  const code = await runShell(cli, socket, words)
   if (code !== killed) return code
   const why = `${plain(datastore.name)} stopped, or reached its memory limit`
   const hint = `berth db show ${datastore.name}`
   throw new CliFailure(`${program.name} was killed in the datastore: ${why}`, { exitCode: code, hint })
-}
-
-async function connect(cli: Cli, { id, name, kind }: Datastore): Promise<WebSocket> {
-  try {
-    return await openWebSocket({ ...cli.server, signal: cli.signal }, `${datastorePath(id)}/client`)
-  } catch (error) {
-    if (!(error instanceof CliFailure) || error.exitCode !== exitCodes.notFound) throw error
-    // Either the datastore was deleted just now, or the server has no such route.
-    await cli.client.call('GET', datastorePath(id))
-    throw new CliFailure(
-      `the server at ${cli.client.url} is older than this berth and cannot open a datastore shell`,
-      {
-        hint: `on the server's host: ${programs[kind].byAddress} "$(berth db url ${name})"`,
-      },
-    )
-  }
 }
 
 // A session with psql or redis-cli. Output passes unchanged, control sequences included.

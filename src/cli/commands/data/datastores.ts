@@ -1,5 +1,5 @@
 // Managed datastores: `berth db`. Addresses contain passwords, and are printed only on explicit request.
-import { InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import type { Datastore, UpgradeEstimate } from '../../../api/datastore.ts'
 import { size } from '../../../quantities.ts'
 import type { Cli } from '../../client/session.ts'
@@ -41,10 +41,7 @@ export function addDatastoreCommands(program: BerthCommand): void {
     .option('--internal', 'the connection string for services')
     .examples('psql "$(berth db url shop-db)"', 'berth db url cache --internal')
     .runs(printUrl)
-  const updating = addFlags(db.command('update').argument('<name>', 'the datastore'))
-  for (const flags of ['--version <version>', '--server-version <version>'])
-    updating.addOption(new Option(flags).hideHelp())
-  updating
+  addFlags(db.command('update').argument('<name>', 'the datastore'))
     .description('change limits (without a restart) or the backup schedule')
     .examples(
       'berth db update shop-db --memory 1024 --cpu 2',
@@ -76,7 +73,6 @@ function addCreate(db: BerthCommand): void {
     .description('create a datastore and wait until it is available')
     .option('-k, --kind <kind>', 'postgres or redis (postgres)', kindOf)
     .option('--version <version>', 'the version of Postgres (17) or Redis (8)')
-    .addOption(new Option('--server-version <version>', 'old name of --version').hideHelp())
     .option('--database <name>', 'the database of Postgres (the name of the datastore)')
     .option('--username <name>', 'the user of Postgres (the name of the database)')
   addFlags(command)
@@ -129,13 +125,12 @@ async function list({ client, out }: Cli): Promise<void> {
 interface CreateOptions extends SettingOptions {
   kind?: string
   version?: string
-  serverVersion?: string
   database?: string
   username?: string
 }
 
 async function create(cli: Cli, name: string, options: CreateOptions): Promise<number> {
-  const { kind = 'postgres', serverVersion, version = serverVersion, database, username } = options
+  const { kind = 'postgres', version, database, username } = options
   const body = { name, kind, version, database, username, ...settingsOf(options) }
   return waitForDatastore(cli, { name, verb: 'creating' }, () =>
     cli.client.call<Datastore>('POST', '/datastores', { body }),
@@ -161,15 +156,7 @@ async function printUrl(
   out.print(plain(url))
 }
 
-interface UpdateOptions extends SettingOptions {
-  version?: string
-  serverVersion?: string
-}
-
-async function update(cli: Cli, name: string, options: UpdateOptions): Promise<void> {
-  if (options.version !== undefined || options.serverVersion !== undefined) {
-    throw usageFailure('the version is not a setting', `berth db upgrade ${name} --to VERSION moves its data`)
-  }
+async function update(cli: Cli, name: string, options: SettingOptions): Promise<void> {
   const body = settingsOf(options)
   if (Object.keys(body).length === 0) {
     throw usageFailure(
