@@ -239,11 +239,36 @@ ${sessions.length > 1 ? formFor('end-other-sessions', endOthers) : null}
 </section>`
 }
 
+/** The first match names it: browsers also claim to be those that they descend from. */
+const browsers = {
+  Edge: /Edg/,
+  Opera: /OPR\//,
+  Firefox: /Firefox|FxiOS/,
+  Chrome: /Chrome|CriOS/,
+  Safari: /Safari/,
+}
+const systems = {
+  Android: /Android/,
+  iOS: /iPhone|iPad/,
+  Windows: /Windows/,
+  macOS: /Mac OS X/,
+  Linux: /Linux/,
+}
+
+/** `Firefox on Linux`; for an unknown one, its user agent. */
+export function browserOf(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown browser'
+  const [browser, system] = [browsers, systems].map(
+    (known) => Object.entries(known).find(([, pattern]) => pattern.test(userAgent))?.[0],
+  )
+  return browser && system ? `${browser} on ${system}` : userAgent.slice(0, 60)
+}
+
 function sessionRow({ id, created_at, last_used_at, user_agent, current }: Session): Html {
   const end = html`<input type="hidden" name="id" value="${id}"><button class="second">End</button>`
   return html`<li class="row">
 <div>
-<p><strong>${user_agent ?? 'Unknown browser'}</strong>
+<p><strong>${browserOf(user_agent)}</strong>
 ${current ? html`<span class="tag">this one</span>` : null}</p>
 <p class="quiet">Signed in ${relativeTime(created_at)}, last used ${relativeTime(last_used_at)}</p></div>
 ${current ? null : formFor('end-session', end)}
