@@ -65,16 +65,6 @@ test('concurrent requests get distinct addresses, and an exhausted range is repo
   deepEqual(addresses.deployIds(), ['dep-0', 'dep-1', 'dep-2', 'dep-3'])
 })
 
-test('an address below the range is released too', async (t) => {
-  const { addresses } = await temporaryStorage(t)
-  const lower = { first: '10.100.0.2', last: '10.100.0.2' }
-  await addresses.allocate('dep-1', 0, lower)
-
-  const moved = await addresses.allocate('dep-1', 0, range)
-
-  deepEqual([moved, await addresses.allocate('dep-2', 0, lower)], ['10.201.0.2', '10.100.0.2'])
-})
-
 test('a release names a deploy and its first instance: other instances keep their addresses', async (t) => {
   const { addresses } = await temporaryStorage(t)
   for (const index of [0, 1, 2]) await addresses.allocate('dep-1', index, range)

@@ -111,15 +111,6 @@ test('a host that would leave the directory is rejected', async (t) => {
   deepEqual(readdirSync(directory), [])
 })
 
-test('a host of maximum length is stored', async (t) => {
-  const directory = temporaryDirectory(t)
-  const host = `${`${'a'.repeat(60)}.`.repeat(4)}example.com`.slice(-253)
-
-  openCertificates(directory).put(host, await pemFor(host))
-
-  equal(openCertificates(directory).find(host)?.host, host)
-})
-
 test('truncated or foreign files hide no intact certificate', async (t) => {
   const directory = temporaryDirectory(t)
   const first = openCertificates(directory)

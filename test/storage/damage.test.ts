@@ -1,6 +1,6 @@
 // A flipped bit in one row: readers of the row report it, redundant data replace it, and the
 // rest is unaffected.
-import { deepEqual, doesNotThrow, equal, ok, rejects, throws } from 'node:assert/strict'
+import { deepEqual, doesNotThrow, equal, rejects, throws } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Key } from 'lmdb'
 import type { ActorRow } from '../../storage/actors/actors.ts'
@@ -49,24 +49,6 @@ test('damage is reported once per row, with the name of the row', async (t) => {
   deepEqual(storage.env.get('svc-3'), [{ key: 'A', value: 'svc-3' }])
 })
 
-test('damaged variables are an error until all of them are set', async (t) => {
-  const fill = ({ env }: Storage) => env.change('svc-1', () => [{ key: 'B', value: '1' }])
-  const { storage } = await damagedStorage(t, fill, [['env', 'svc-1']])
-  throws(() => storage.env.get('svc-1'), refused)
-  deepEqual(storage.env.get('svc-2'), [])
-
-  const vars = await storage.env.replace('svc-1', () => [
-    { key: 'B', value: '2' },
-    { key: 'A', value: '1' },
-  ])
-
-  deepEqual(
-    vars.map(({ key }) => key),
-    ['A', 'B'],
-  )
-  deepEqual(storage.env.get('svc-1'), vars)
-})
-
 test('a damaged record is rebuilt from the snapshot, and a parked actor is still failed', async (t) => {
   const fill = async ({ actors }: Storage) => {
     for (const id of ['dep-1', 'dep-2', 'dep-3']) await actors.create(transitionOf({ id }))
@@ -82,28 +64,6 @@ test('a damaged record is rebuilt from the snapshot, and a parked actor is still
     { id: 'dep-1', status: 'made again', revision: 1 },
   ])
   equal(storage.actors.record('dep-9'), null)
-})
-
-test('a history omits only its damaged entries', async (t) => {
-  const fill = async ({ actors }: Storage) => {
-    await actors.create(transitionOf({ id: 'dep-1' }))
-    for (const revision of [2, 3]) await actors.advance(transitionOf({ id: 'dep-1', revision }))
-  }
-  const { storage } = await damagedStorage(t, fill, [['history', ['dep-1', 2]]])
-
-  equal(storage.actors.history('dep-1').length, 2)
-})
-
-test('an actor can be parked although the row of its service is damaged', async (t) => {
-  const fill = async ({ actors, services }: Storage) => {
-    await services.create(serviceRow({ live_deploy_id: 'dep-1' }))
-    await actors.create(transitionOf({ id: 'dep-1' }))
-  }
-  const { storage } = await damagedStorage(t, fill, [['services', 'svc-1']])
-
-  await storage.actors.park('dep-1', 'its service is damaged', instant)
-
-  equal(storage.actors.get('dep-1')?.parked, 'its service is damaged')
 })
 
 test('a damaged service hides no other; one with a damaged name is found by its id', async (t) => {
@@ -169,19 +129,3 @@ for (const key of ['schema', 'schema_copy']) {
     for (const [table, key] of rows) doesNotThrow(() => store.table(table).get(key), 'it is right again')
   })
 }
-
-test('a directory whose schema is damaged in both rows is refused', async (t) => {
-  const directory = temporaryDirectory(t)
-  await (await openStorage(directory, { onPanic: t.assert.fail })).close()
-  for (const key of ['schema', 'schema_copy']) await flipBit(directory, 'meta', key)
-
-  await rejects(openStorage(directory, { onPanic: t.assert.fail }), refused)
-})
-
-test('readers of a change feed with a damaged counter have to start over', async (t) => {
-  const fill = ({ services }: Storage) => services.create(serviceRow())
-  const { storage } = await damagedStorage(t, fill, [['meta', 'commit']])
-
-  deepEqual([storage.changes.since(0), storage.changes.since(1)], [null, null])
-  ok(storage.changes.head() > 1)
-})

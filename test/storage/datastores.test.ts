@@ -1,7 +1,7 @@
 // Stored data of datastores: names shared with services, sealed passwords, and exclusive ports.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { flipBit, serviceRow } from '../support/storage/store-fixtures.ts'
+import { serviceRow } from '../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
@@ -71,20 +71,6 @@ test('a port belongs to one datastore until it is changed or released', async (t
   await datastores.remove('dst-1')
   equal(await datastores.movePort('dst-2', [25_002]), 25_002)
   await rejects(datastores.movePort('dst-1', [25_003]), { code: 'not_found' })
-})
-
-test('a damaged name is an error, and the datastore is found by its id', async (t) => {
-  const directory = temporaryDirectory(t)
-  const first = await open(t, directory)
-  await first.insert('dst-1', 'shop-db')
-  await first.storage.close()
-  await flipBit(directory, 'names', 'shop-db')
-
-  const { datastores, insert } = await open(t, directory)
-
-  throws(() => datastores.idOf('shop-db'), { code: 'row_damaged' })
-  equal(datastores.idOf('dst-1'), 'dst-1')
-  await rejects(insert('dst-2', 'shop-db'), { code: 'row_damaged' })
 })
 
 test('a datastore restored from the trash keeps its access from other services', async (t) => {

@@ -38,15 +38,6 @@ test('values that look like other syntax are plain text', async (t) => {
   deepEqual((await temporaryStorage(t, directory)).env.get('svc-1'), vars)
 })
 
-test('parallel changes of different keys all survive', async (t) => {
-  const { env } = await temporaryStorage(t)
-  const added = Array.from({ length: 20 }, (_, index) => ({ key: `K${10 + index}`, value: String(index) }))
-
-  await Promise.all(added.map((one) => env.change('svc-1', (present) => [...present, one])))
-
-  deepEqual(env.get('svc-1'), added)
-})
-
 test('a change that throws leaves the variables unchanged', async (t) => {
   const { env } = await temporaryStorage(t)
   const before = [{ key: 'A', value: '1' }]

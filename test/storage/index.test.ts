@@ -1,16 +1,6 @@
 // The data directory as a whole: permissions, the lock, and what stays the same over restarts.
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'
@@ -83,15 +73,6 @@ test('the key of another directory is refused', async (t) => {
   await rejects(openStorage(directory, { onPanic }), { code: 'secret_key_wrong' })
 })
 
-test('a refused directory is released: none of its files stays open', async (t) => {
-  const directory = await directoryWithSecret(t)
-  rmSync(join(directory, 'secret_key'))
-
-  await rejects(openStorage(directory, { onPanic }), { code: 'secret_key_missing' })
-
-  deepEqual(openFilesBelow(directory), [])
-})
-
 test('the server id persists, and another directory has another id', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await temporaryStorage(t, directory)
@@ -154,16 +135,4 @@ function modesBelow(directory: string): Record<string, string> {
   const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   const modeOf = (path: string) => (statSync(join(directory, path)).mode & 0o7777).toString(8)
   return Object.fromEntries(paths.map((path) => [path, modeOf(path)]))
-}
-
-/** Descriptors of this process in that directory. */
-function openFilesBelow(directory: string): string[] {
-  const targets = readdirSync('/proc/self/fd').map((name) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${name}`)
-    } catch {
-      return '' // closed since the folder was listed
-    }
-  })
-  return targets.filter((target) => target.startsWith(directory))
 }

@@ -67,16 +67,6 @@ for (const mask of [0o000, 0o022, 0o077, 0o777]) {
   })
 }
 
-test('an existing directory is refused without its key, and gets no new one', (t) => {
-  const directory = temporaryDirectory(t)
-
-  const path = join(directory, 'secret_key')
-  const message = `${path} is missing: without it the stored secrets cannot be read`
-  throws(() => openSealer(directory, { create: false }), { code: 'secret_key_missing', message })
-
-  deepEqual(readdirSync(directory), [])
-})
-
 test('an existing key is reused when creating the directory is repeated after a crash', (t) => {
   const directory = temporaryDirectory(t)
   writeFileSync(join(directory, 'secret_key.new'), 'half a k')

@@ -133,18 +133,6 @@ test('active actors are those neither final nor parked: overall, per kind and pe
   deepEqual(ids(actors.active('git-connection')), ['git-1'])
 })
 
-test('counting a restart changes only the count', async (t) => {
-  const storage = await temporaryStorage(t)
-  const { row } = transitionOf({ id: 'dep-1' })
-  await storage.actors.create(transitionOf({ id: 'dep-1' }))
-
-  await storage.actors.countRestart('dep-1', 3)
-  await storage.actors.countRestart('dep-unknown', 3)
-
-  deepEqual(storage.actors.get('dep-1'), { ...row, restarts: 3 })
-  equal(storage.actors.get('dep-unknown'), null)
-})
-
 test('a parked actor records the reason in its history, and rejects late transitions', async (t) => {
   const storage = await temporaryStorage(t)
   const { row, entry, record } = transitionOf({ id: 'dep-1' })

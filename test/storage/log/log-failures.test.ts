@@ -1,7 +1,7 @@
-import { deepEqual, equal, throws } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
@@ -77,18 +77,6 @@ test('lines that exceed the memory limit while the disk refuses are dropped and 
   equal(notice?.line, `${(next?.number ?? 0) - 2} lines are missing here`)
   equal(next?.line, `line ${next?.number}`)
   equal(logs.head('dep-1'), 1000)
-})
-
-test('a log that cannot be opened refuses readers, and its new lines are reported and dropped', async (t) => {
-  const directory = temporaryDirectory(t)
-  const codes: string[] = []
-  const logs = openTestLogs(t, directory, { onError: (error) => codes.push(codeOf(error)) })
-  writeFileSync(join(directory, 'dep-1'), 'in the way')
-
-  logs.append('dep-1', 'stdout', 'hello', ts)
-
-  deepEqual(codes, ['ENOTDIR'])
-  throws(() => logs.head('dep-1'), { code: 'ENOTDIR' })
 })
 
 test('a line that a reader has seen survives a SIGKILL', async (t) => {

@@ -2,11 +2,9 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { appendFileSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { Logs } from '../../../storage/log/logs.ts'
 import { openTestLogs, readLog } from '../../support/storage/logs.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
-import { sized } from '../../support/system/drill-size.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
 const small = { headBytes: 3000, tailBytes: 3000, segmentBytes: 1000 }
@@ -77,16 +75,6 @@ test('a reader that stopped inside the missing lines learns how many more are mi
   equal(next?.line, `line ${next?.number}`)
 })
 
-test('a reader that saw the missing lines before they were dropped is told nothing', async (t) => {
-  const logs = openTestLogs(t, temporaryDirectory(t), small)
-  await writeLines(logs, 1, 1000)
-  const notice = (await readLog(logs, 'svc-1')).find(({ stream }) => stream === 'system')
-
-  const [next] = await readLog(logs, 'svc-1', notice?.number)
-
-  deepEqual(next, { number: 1 + (notice?.number ?? 0), ts, stream: 'stdout', line: `line ${next?.number}` })
-})
-
 test('only the damaged line in the middle is missing', async (t) => {
   const directory = temporaryDirectory(t)
   await writeLines(openTestLogs(t, directory), 1, 4)
@@ -114,56 +102,6 @@ test('opening a log and reading its end touch only the last file', async (t) => 
     { ts, stream: 'stdout', line: 'line 200' },
   ])
 })
-
-type Step = { append: string[] } | { tear: string } | 'flush' | 'reopen'
-const steps = fc.array(
-  fc.oneof(
-    {
-      weight: 5,
-      arbitrary: fc.record({ append: fc.array(fc.string({ unit: 'binary' }), { maxLength: 20 }) }),
-    },
-    { weight: 1, arbitrary: fc.record({ tear: fc.constantFrom(...Object.values(tornEnds)) }) },
-    { weight: 2, arbitrary: fc.constantFrom('flush' as const, 'reopen' as const) },
-  ),
-  { maxLength: 30 },
-)
-
-test('after any appends, reopens and torn writes, flushed lines exist once and in order', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(steps, (run) => assertLinesSurvive(t, run, { segmentBytes: 700 })),
-    {
-      numRuns: sized(12, 60),
-    },
-  )
-})
-
-async function assertLinesSurvive(
-  t: Parameters<typeof openTestLogs>[0],
-  run: Step[],
-  limits: object,
-): Promise<void> {
-  const directory = temporaryDirectory(t)
-  const expected: Record<number, string> = {}
-  let logs = openTestLogs(t, directory, limits)
-  let last = 0
-  for (const step of run) {
-    if (step === 'flush') await logs.flush()
-    else if (step !== 'reopen' && 'append' in step) {
-      for (const line of step.append) {
-        logs.append('svc-1', 'stdout', line, ts)
-        expected[++last] = line
-      }
-    } else {
-      await logs.close()
-      if (step !== 'reopen' && last > 0) appendFileSync(lastFile(directory), step.tear)
-      logs = openTestLogs(t, directory, limits)
-      equal(logs.head('svc-1'), last)
-    }
-  }
-  await logs.flush()
-  deepEqual(await readTexts(logs), expected)
-  await logs.close()
-}
 
 async function writeLines(logs: Logs, from: number, to: number): Promise<void> {
   for (let number = from; number <= to; number++) {

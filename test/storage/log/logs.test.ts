@@ -37,19 +37,6 @@ test('a line is pushed to followers, and only once it is written', async (t) => 
   deepEqual(await readLog(logs, 'dep-1'), [{ number: 1, ts, stream: 'stderr', line: 'hello' }])
 })
 
-test('followers that are up to date get the same batch object', async (t) => {
-  const logs = openTestLogs(t, temporaryDirectory(t))
-  for (const line of ['one', 'two']) {
-    logs.append('dep-1', 'stdout', line, ts)
-    await logs.flush()
-  }
-
-  const [first, second] = [await logs.batchAfter('dep-1', 1), await logs.batchAfter('dep-1', 1)]
-
-  deepEqual(first, { first: 2, lines: [{ ts, stream: 'stdout', line: 'two' }] })
-  equal(first === second, true)
-})
-
 test('a follower that reconnects a hundred times sees every line once, in order', async (t) => {
   const logs = openTestLogs(t, temporaryDirectory(t), { flushMs: 1 })
   const seen: number[] = []
@@ -101,18 +88,6 @@ test('the end of a log survives a restart, and no line is appended after it', as
   equal(reopened.isEnded('dep-1'), true)
   deepEqual(await following, [{ number: 1, ts, stream: 'stdout', line: 'last' }])
   deepEqual(await readLog(reopened, 'dep-1'), await following)
-})
-
-test('a log that ended without a line has ended', async (t) => {
-  const directory = temporaryDirectory(t)
-  const logs = openTestLogs(t, directory)
-  await logs.end('dep-1')
-  await logs.close()
-
-  const reopened = openTestLogs(t, directory)
-
-  equal(reopened.isEnded('dep-1'), true)
-  equal(reopened.head('dep-1'), 0)
 })
 
 test('closing does not end a log, and its numbering continues after the restart', async (t) => {

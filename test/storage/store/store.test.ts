@@ -59,16 +59,6 @@ test('a commit reads its own writes and those of the previous commit', async (t)
   equal(rows.get('count'), 100)
 })
 
-test('committed data survives reopening the store', async (t) => {
-  const directory = temporaryDirectory(t)
-  const first = openStore(directory, { onPanic: t.assert.fail })
-  const value = { text: 'žluťoučký 🐎', list: [1, null, true] }
-  await first.commit(() => first.table('rows').put(['a', 1], value))
-  await first.close()
-
-  deepEqual(openTestStore(t, directory).table('rows').get(['a', 1]), value)
-})
-
 test('a row with a flipped bit is refused, and its neighbours are read', async (t) => {
   const directory = temporaryDirectory(t)
   const first = openStore(directory, { onPanic: t.assert.fail })
