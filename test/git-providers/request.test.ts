@@ -7,7 +7,6 @@ import { codeOf, RetryLater } from '../../src/errors.ts'
 import { parseBaseUrl } from '../../src/git-providers/base-url.ts'
 import { ProviderRejection, requestProvider } from '../../src/git-providers/request.ts'
 import { testHostRules } from '../support/git/git-server.ts'
-import { assertCheap } from '../support/system/cpu-time.ts'
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
@@ -21,28 +20,6 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 
 const ask = (url: string, request: object = {}) =>
   requestProvider('GitLab', testHostRules, { url: `${url}/api/v4/user`, token: 'the-token', ...request })
-
-const mebibyte = 1024 * 1024
-const hugeBodies: Record<string, (length: number) => string> = {
-  'nested arrays': (length) => '['.repeat(length),
-  'nested objects': (length) => '{"a":'.repeat(length / 5),
-  'closed nested arrays': (length) => '['.repeat(length / 2) + ']'.repeat(length / 2),
-  'blank lines': (length) => '\n'.repeat(length),
-  'a message of blanks': (length) => `{"message":"${' '.repeat(length - 20)}x"}`,
-  escapes: (length) => `{"message":"${'\\n'.repeat(length / 2 - 20)}"}`,
-}
-
-for (const [what, bodyOf] of Object.entries(hugeBodies)) {
-  for (const status of [200, 404]) {
-    test(`a response ${status} of 2 MiB of ${what} takes little CPU, or only its share`, async (t) => {
-      await assertCheap(async (share) => {
-        const body = bodyOf(2 * mebibyte * share)
-        const url = await serve(t, (_, response) => response.writeHead(status).end(body))
-        await ask(url).catch((error) => assert.ok(error.message.length < 500))
-      })
-    })
-  }
-}
 
 const failures: Record<string, { respond: RequestListener; message: RegExp }> = {
   'an error of the server': {

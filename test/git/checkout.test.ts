@@ -125,18 +125,6 @@ test('a long commit message is truncated to 4 KiB of whole characters', async (t
   assert.equal(commitMessage, `a${'é'.repeat(2047)}`)
 })
 
-test('a commit message of more than 64 MiB is refused with the limit', async (t) => {
-  const repository = createRepository(t)
-  const file = join(repository.root, 'message')
-  writeFileSync(file, 'x'.repeat(65 * 1024 * 1024))
-  repository.git('commit', '--quiet', '--allow-empty', '--cleanup=verbatim', '--file', file)
-
-  await assert.rejects(startCheckout(t, { url: repository.directory }).done, {
-    code: 'source_invalid',
-    message: 'the commit cannot be checked out: its output is larger than 64 MiB',
-  })
-})
-
 test('a branch or commit that looks like an option is refused before git sees it', async (t) => {
   const repository = createRepository(t)
   const proof = join(repository.root, 'owned')

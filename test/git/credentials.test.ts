@@ -179,20 +179,6 @@ test('credentials with a line break are refused before git sees them', async (t)
   })
 })
 
-test('a redirect whose address contains the user name is followed', async (t) => {
-  const { url } = await createGitServer(t, {
-    ...createApp(t),
-    answer: ({ path }) => (path.startsWith('/old/') ? { redirect: path.replace('/old/', '/app/') } : 'serve'),
-  })
-  // It is part of /info/refs.
-  const info = { username: 'info', password: '' }
-
-  const { directory, done } = startCheckout(t, { url: `${url}/old`, credentials: info })
-
-  await done
-  assert.deepEqual(readTree(directory), { file: 'private' })
-})
-
 // User names and passwords as people paste them into a repository's address: what arrives at the remote is
 // what was meant, or the address is refused before git sees it.
 

@@ -127,14 +127,6 @@ test('git messages about refs and failures are kept for the reason and not shown
   assert.deepEqual(said, ['From https://example.com/web', ' * branch main -> FETCH_HEAD', 'fatal: no way'])
 })
 
-test('a line that ends with CR LF, as from ssh, is one line', () => {
-  const text = 'ssh: Could not resolve hostname a\r\nfatal: Could not read from remote repository.\n'
-  const lines = ['ssh: Could not resolve hostname a', 'fatal: Could not read from remote repository.']
-
-  assert.deepEqual(readAll([text]).said, lines)
-  assert.deepEqual(readAll([...text]).said, lines)
-})
-
 test('a remote cannot send commands to the terminal of the reader', () => {
   const { lines } = readAll(['remote: \u001b[31mred\u0007\u001b]0;title\n'])
 

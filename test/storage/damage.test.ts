@@ -129,3 +129,11 @@ for (const key of ['schema', 'schema_copy']) {
     for (const [table, key] of rows) doesNotThrow(() => store.table(table).get(key), 'it is right again')
   })
 }
+
+test('a directory whose schema is damaged in both rows is refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  await (await openStorage(directory, { onPanic: t.assert.fail })).close()
+  for (const key of ['schema', 'schema_copy']) await flipBit(directory, 'meta', key)
+
+  await rejects(openStorage(directory, { onPanic: t.assert.fail }), refused)
+})
