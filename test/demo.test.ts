@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findLeftovers } from './support/daemon/leftovers.ts'
-import { long } from './support/system/drill-size.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const nothing = { containers: [], networks: [], volumes: [], images: [] }
@@ -27,18 +26,6 @@ test('the demo shows both versions, fails no request and leaves nothing', async 
   await assertGone(demo.output())
 })
 
-long('an interrupt in the middle of the first deploy leaves nothing', async (t) => {
-  const demo = startDemo(t, '--once')
-  await demo.untilShown(/fetching/)
-
-  demo.interrupt()
-  await demo.end()
-
-  assert.match(demo.output(), /Interrupted/)
-  assert.doesNotMatch(demo.output(), /Hello, v2/)
-  await assertGone(demo.output())
-})
-
 test('an unknown option is rejected with the usage', async (t) => {
   const demo = startDemo(t, '--nonsense')
 
@@ -48,30 +35,16 @@ test('an unknown option is rejected with the usage', async (t) => {
   assert.match(demo.output(), /unknown option --nonsense[\s\S]+usage: npm run demo/)
 })
 
-long('without an engine the demo reports what is missing and what to do', async (t) => {
-  const demo = startDemo(t, '--once', { DOCKER_HOST: 'unix:///nonexistent/docker.sock' })
-
-  const code = await demo.end()
-
-  assert.equal(code, 1)
-  assert.match(demo.output(), /what .+\n +why .+\/nonexistent\/docker\.sock.+\n +next .+/)
-})
-
 interface Demo {
   output(): string
   /** Resolves with the exit code, or null after a signal. */
   end(): Promise<number | null>
-  untilShown(words: RegExp): Promise<void>
-  /** Ctrl-C as a terminal sends it: to npm, the demo and its daemon. */
-  interrupt(): void
 }
 
-function startDemo(t: TestContext, option: string, env: NodeJS.ProcessEnv = {}): Demo {
+function startDemo(t: TestContext, option: string): Demo {
   const child = spawn('npm', ['run', '--silent', 'demo', '--', option], {
     cwd: home,
-    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -84,11 +57,6 @@ function startDemo(t: TestContext, option: string, env: NodeJS.ProcessEnv = {}):
       const [code] = await closed
       return code
     },
-    async untilShown(words) {
-      while (!words.test(output))
-        await Promise.race([once(child.stdout, 'data'), closed.then(() => assert.fail(output))])
-    },
-    interrupt: () => void process.kill(-child.pid!, 'SIGINT'),
   }
 }
 

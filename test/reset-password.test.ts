@@ -7,10 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startDaemon } from './support/daemon/daemon.ts'
 import { programArgs } from './support/daemon/program.ts'
-import { owner, signIn, signUp } from './support/http/session.ts'
+import { owner, signUp } from './support/http/session.ts'
 import { temporaryStorage } from './support/supervisor/supervision.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
-import { long } from './support/system/drill-size.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const newPassword = 'another horse, écrit à la main'
@@ -62,30 +61,6 @@ test('a running daemon applies the reset: password, sessions and attempts change
   assert.match(again.out, /; 1 session has ended, and 1 token is revoked\.\n$/)
   assert.equal(await requestWithToken(), 401)
   await daemon.api.get('/info')
-})
-
-long('the reset closes open streams of ended sessions', async (t) => {
-  const daemon = await startDaemon(t)
-  const { url } = daemon.api
-  const headers = await signUp(url, daemon.dataDir)
-  const stream = await fetch(`${url}/api/v1/events`, { headers })
-  const ended = text(stream.body!)
-
-  await reset(daemon.dataDir, newPassword)
-
-  assert.match(await ended, /event: ready/)
-})
-
-long('a daemon started after the reset uses the new password', async (t) => {
-  const daemon = await startDaemon(t)
-  await signUp(daemon.api.url, daemon.dataDir)
-  await daemon.stop()
-
-  const { code } = await reset(daemon.dataDir, newPassword)
-
-  await daemon.start()
-  assert.deepEqual([code, await loginStatus(daemon.api.url, newPassword)], [0, 200])
-  await assert.rejects(signIn(daemon.api.url), /invalid_credentials/)
 })
 
 const refusals: [what: string, prepare: (t: TestContext) => Promise<string>, input: string, words: RegExp][] =

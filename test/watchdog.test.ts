@@ -60,8 +60,3 @@ long('a process that was stopped for longer than the limit continues', async (t)
   child.kill('SIGCONT')
   assert.deepEqual(await ended(child), [7, null])
 })
-
-long('the watchdog does not keep a process alive', async (t) => {
-  const { child } = launch(t, '')
-  assert.deepEqual(await ended(child), [0, null])
-})

@@ -94,16 +94,6 @@ test('a running attempt counts before it is stored', async (t) => {
   equal(await wait(), 0)
 })
 
-test('each target has a separate limit', async (t) => {
-  const { attempts, fail } = await start(t)
-  const sorts: GuessTarget[] = ['sign_in', 'sign_in/host', 'current_password']
-
-  for (const guessed of sorts) {
-    await fail(10, guessed)
-    await rejects(attempts.guess(guessed, right), { code: 'too_many_attempts' })
-  }
-})
-
 test('attempts survive a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await start(t, directory)

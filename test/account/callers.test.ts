@@ -104,19 +104,6 @@ test('a session ends thirty days after its last use', async (t) => {
   deepEqual([callers.bySession('bths_ses-1'), callers.isValid(asSession)], [null, false])
 })
 
-test('a session used every 29 days lasts for years', async (t) => {
-  const { callers, clock, noted, storage } = await start(t)
-
-  for (let uses = 0; uses < 30; uses++) {
-    clock.ms += 29 * dayMs
-    deepEqual(callers.bySession('bths_ses-1'), asSession)
-    await noted()
-    equal(storage.sessions.byId('ses-1')?.last_used_at, iso(clock.ms))
-  }
-  clock.ms += 30 * dayMs
-  equal(callers.bySession('bths_ses-1'), null)
-})
-
 test('a use is stored at most once a minute', async (t) => {
   const { callers, clock, noted, touched } = await start(t)
 

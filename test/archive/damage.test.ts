@@ -3,12 +3,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import { parsePax } from '../../src/archive/entries.ts'
-import { codeOf } from '../../src/errors.ts'
 import { packEntries, packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
 import { unpackAndFail } from '../support/archive/unpack.ts'
-import { sized } from '../support/system/drill-size.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first = { name: 'first', content: 'x' }
@@ -51,11 +48,6 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
   ],
   'whose tar has no end': [() => zip(plain), invalid('the archive is cut off in a header')],
   'of garbage': [() => zip(randomBytes(5000)), invalid('the archive contains an invalid tar header')],
-  'with garbage behind an entry': [
-    () => zip(plain, randomBytes(1024)),
-    invalid('the archive contains an invalid tar header'),
-  ],
-  'that is a zipped text': [() => zip(Buffer.from('hello')), invalid('the archive is cut off in a header')],
   'with a negative size': [
     () => zip(tarHeader({ name: 'f', size: '\xff'.repeat(12) }), tarEnd),
     invalid('the archive has a header with a number that is negative or too large'),
@@ -63,10 +55,6 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
   'with an enormous size': [
     () => zip(tarHeader({ name: 'f', size: `\x80${'\0'.repeat(4)}\x7f${'\xff'.repeat(6)}` }), tarEnd),
     invalid('the archive has a header with a number that is negative or too large'),
-  ],
-  'with a size of a million GiB': [
-    () => zip(tarHeader({ name: 'f', size: `\x80${'\0'.repeat(5)}\x7f${'\xff'.repeat(5)}` }), tarEnd),
-    invalid("'f' makes the archive exceed 4294967296 bytes when unpacked"),
   ],
   'with an invalid size': [
     () => zip(tarHeader({ name: 'f', size: '99999999999\0' }), tarEnd),
@@ -90,14 +78,6 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
   ],
   'with a broken extended header': [
     () => zip(extended('x', '99 path=a\n'), plain, tarEnd),
-    invalid('the archive has a broken extended header'),
-  ],
-  'with an extended header of no length': [
-    () => zip(extended('x', '0 path=a\n'), plain, tarEnd),
-    invalid('the archive has a broken extended header'),
-  ],
-  'with an extended header that ends in something else': [
-    () => zip(extended('x', '6 a=b\nmore'), plain, tarEnd),
     invalid('the archive has a broken extended header'),
   ],
   'with a NUL in an extended name': [
@@ -155,28 +135,4 @@ test('the last name, link and size are used, and all other records are ignored',
   })
   assert.deepEqual(parse(''), {})
   assert.deepEqual(parse('9 path=\n\n'), { name: '\n' })
-})
-
-test('arbitrary bytes are parsed completely or refused', () => {
-  const word = fc.constantFrom(
-    '9 path=x\n',
-    '6 a=b\n',
-    '5 a=\n',
-    ' ',
-    '=',
-    '\n',
-    '0',
-    '7',
-    '12 ',
-    '-3 a=b\n',
-    'more',
-  )
-  const property = fc.property(fc.array(word, { maxLength: 12 }), (words) => {
-    try {
-      parse(words.join(''))
-    } catch (error) {
-      assert.equal(codeOf(error), 'archive_invalid')
-    }
-  })
-  fc.assert(property, { numRuns: sized(2000, 20_000) })
 })

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import pLimit, { type LimitFunction } from 'p-limit'
 import { inTurn } from '../../src/async/in-turn.ts'
 import { KeyedMutex } from '../../src/async/keyed-mutex.ts'
@@ -81,45 +80,6 @@ test('an abort after the slot was acquired does not release it', async () => {
   void take(slots, nobody).then(() => (isFree = true))
   await turn()
   assert.equal(isFree, false)
-})
-
-const step = fc.oneof(
-  fc.constant({ do: 'take' as const }),
-  fc.record({ do: fc.constant('giveBack' as const), which: fc.nat(20) }),
-  fc.record({ do: fc.constant('abort' as const), which: fc.nat(20) }),
-)
-
-test('under random load never more than N builds run, in order, and all slots return', async () => {
-  const property = fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step), async (count, steps) => {
-    const slots = pLimit(count)
-    const building: (() => void)[] = []
-    const started: number[] = []
-    const signals: AbortController[] = []
-    for (const one of steps) {
-      if (one.do === 'giveBack') building.splice(one.which % (building.length || 1), 1)[0]?.()
-      if (one.do === 'abort') signals[one.which]?.abort()
-      if (one.do === 'take') {
-        const number = signals.push(new AbortController()) - 1
-        const began = (giveBack: () => void) => {
-          started.push(number)
-          building.push(giveBack)
-        }
-        take(slots, signals[number]!.signal).then(began, () => undefined)
-      }
-      await turn()
-      assert.ok(building.length <= count)
-    }
-    for (const controller of signals) controller.abort()
-    await turn()
-    for (const giveBack of building) giveBack()
-    await turn()
-    assert.deepEqual(
-      started,
-      [...started].sort((a, b) => a - b),
-    )
-    for (let free = 0; free < count; free++) await take(slots, nobody, () => assert.fail('a slot was lost'))
-  })
-  await fc.assert(property, { numRuns: 200 })
 })
 
 test('a turn leaves no listener on the signal', async () => {
