@@ -9,6 +9,7 @@ import type { Datastore } from '../../../src/api/datastore.ts'
 import { Failure } from '../../../src/errors.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import type { Body } from '../daemon/api.ts'
+import { waits } from '../machines/machine-run.ts'
 import { eventually, instant, silentLogger } from '../supervisor/supervision.ts'
 import { startChecked } from './checked-api.ts'
 import { token } from './http-context.ts'
@@ -84,8 +85,6 @@ function asks(api: Api, held: ReturnType<typeof createHeld>) {
 export type BackupApi = Awaited<ReturnType<typeof startBackups>>
 
 const succeeds: Effect = async () => ({ at: instant })
-const waits: Effect = (_, signal) =>
-  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 function all({ machine }: { machine: { implementations: { actors: object } } }, effect: Effect) {
   return Object.fromEntries(Object.keys(machine.implementations.actors).map((slot) => [slot, effect]))

@@ -4,11 +4,10 @@
 import type { TestContext } from 'node:test'
 import { catalogue } from '../../../machines/index.ts'
 import type { Datastore } from '../../../src/api/datastore.ts'
-import type { ActorPort, HttpContext } from '../../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { type TestEffect, waits } from '../machines/machine-run.ts'
 import { silentLogger } from '../supervisor/supervision.ts'
-import { startChecked } from './checked-api.ts'
+import { joinActors, startChecked } from './checked-api.ts'
 import type { Answer, RequestOptions } from './http-context.ts'
 
 export const hostPort = 25_001
@@ -61,7 +60,7 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
       ...effects,
     },
   })
-  joinActors(api.context, supervisor)
+  joinActors(api.context, supervisor, 'datastore', 'dst-')
   const make = async (body: object, requested: RequestOptions = {}): Promise<Readable> =>
     datastoreOf(await api.call('POST', '/datastores', { kind: 'postgres', ...body }, requested))
   return { ...api, make, supervisor }
@@ -71,17 +70,3 @@ export async function startDatastores(t: TestContext, effects: Record<string, Te
 type Readable = Datastore & { password: string }
 
 export const datastoreOf = ({ body }: Answer) => body as unknown as Readable
-
-/** Routes datastores to the supervisor and all other kinds to the API's fake actors. */
-function joinActors(context: HttpContext, supervisor: Supervisor): void {
-  const { actors } = context
-  const joined: ActorPort = {
-    ...actors,
-    spawn: (kind, ...rest) =>
-      kind === 'datastore' ? supervisor.spawn(kind, ...rest) : actors.spawn(kind, ...rest),
-    send: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).send(id, ...rest),
-    retry: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).retry(id, ...rest),
-    discard: (id, ...rest) => (id.startsWith('dst-') ? supervisor : actors).discard(id, ...rest),
-  }
-  context.actors = joined
-}

@@ -7,10 +7,9 @@ import type { Service } from '../../../src/api/service.ts'
 import { cancelWithService } from '../../../src/effects/job-run/turn.ts'
 import { type ActorLogPorts, openActorLog } from '../../../src/effects/logs/actor-log.ts'
 import { Failure } from '../../../src/errors.ts'
-import type { ActorPort, HttpContext } from '../../../src/http/pipeline/context.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { eventually, instant, silentLogger } from '../supervisor/supervision.ts'
-import { startChecked } from './checked-api.ts'
+import { joinActors, startChecked } from './checked-api.ts'
 import type { RequestOptions } from './http-context.ts'
 
 interface Input {
@@ -31,7 +30,7 @@ export async function startJobs(t: TestContext) {
     logger: silentLogger,
   })
   supervisor.provide({ 'job-run': world.effects })
-  joinActors(api.context, supervisor)
+  joinActors(api.context, supervisor, 'job-run', 'job-')
   const run = (id: string) => api.storage.actors.record(id) as JobRun | null
   const reached = (id: string, status: string) =>
     eventually(`${id} is ${status}`, () => run(id)?.status === status)
@@ -96,16 +95,4 @@ function createWorld(ports: ActorLogPorts) {
     isFollowed: (id: string) => follows.has(id),
     end: (id: string, exitCode: number) => follows.get(id)!(exitCode),
   }
-}
-
-/** Routes runs to the supervisor and all other kinds to the API's fake actors. */
-function joinActors(context: HttpContext, supervisor: Supervisor): void {
-  const { actors } = context
-  const joined: ActorPort = {
-    ...actors,
-    spawn: (kind, ...rest) =>
-      kind === 'job-run' ? supervisor.spawn(kind, ...rest) : actors.spawn(kind, ...rest),
-    send: (id, ...rest) => (id.startsWith('job-') ? supervisor : actors).send(id, ...rest),
-  }
-  context.actors = joined
 }
