@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Datastore } from '../../../src/api/datastore.ts'
 import { Failure } from '../../../src/errors.ts'
 import { datastoreOf, fails, startDatastores } from '../../support/http/datastore-api.ts'
 import type { TestEffect } from '../../support/machines/machine-run.ts'
@@ -117,16 +116,6 @@ test('a name is free for both when its datastore is deleted', async (t) => {
   assert.notEqual(again.password, previous.password)
   assert.equal((await call('GET', `/datastores/${previous.id}`)).status, 404)
   assert.equal((await create({ name: 'web' })).name, 'web')
-})
-
-test('of many concurrent creations of one name one succeeds', async (t) => {
-  const { call } = await startDatastores(t)
-
-  const responses = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/datastores', postgres)))
-
-  const codes = responses.map(({ status, body }) => (status === 201 ? 201 : body.code))
-  assert.deepEqual(codes.sort(), [201, ...Array(7).fill('name_taken')])
-  assert.equal(((await call('GET', '/datastores')).body as unknown as Datastore[]).length, 1)
 })
 
 test('a creation is refused if a volume of that name exists, with the remedy', async (t) => {
@@ -256,24 +245,6 @@ test('limits of a failed datastore are saved and applied immediately, and its st
   assert.deepEqual(
     [status, body.status, body.error, body.memory_limit_mb],
     [200, 'failed', 'there is no image postgres:17', 128],
-  )
-})
-
-test('two concurrent changes both apply, and each response shows the values after it', async (t) => {
-  const { patch, limits, given } = await start(t)
-
-  const responses = await Promise.all([patch({ memory_limit_mb: 128 }), patch({ cpu_limit: 2 })])
-
-  assert.deepEqual(
-    responses.map(({ status, body }) => [status, body.memory_limit_mb, body.cpu_limit]),
-    Array(2).fill([200, 128, 2]),
-  )
-  assert.deepEqual(
-    [await limits(), given.at(-1)],
-    [
-      [128, 2],
-      [128, 2],
-    ],
   )
 })
 

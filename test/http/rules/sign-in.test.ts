@@ -168,13 +168,3 @@ test("a new password invalidates all device cookies except the browser's own", a
   }
   assert.equal(outcomeOf(await api.browser.call('POST', '/auth/login', login, far)), '200')
 })
-
-test('old failures of a known browser are deleted from disk', async (t) => {
-  const { storage, signedOut } = await startWithAccount(t)
-  const old = storage.attempts.create('sign_in/device-1', Date.now() - 301_000)
-  await storage.attempts.record(old, () => false)
-
-  await fail(signedOut())
-
-  assert.deepEqual(storage.attempts.list('sign_in/device-1'), [])
-})

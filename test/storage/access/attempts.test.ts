@@ -1,10 +1,9 @@
 // Stored attempts: distinct, ordered, persistent, and deleted once they are expired.
-import { deepEqual, notEqual } from 'node:assert/strict'
+import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AttemptRow, GuessTarget } from '../../../storage/access/attempts.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { temporaryStorage } from '../../support/supervisor/supervision.ts'
-import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const never = () => false
 
@@ -17,32 +16,6 @@ async function recordAttempts(storage: Storage, guessed: GuessTarget, atMs: numb
   await storage.attempts.record(attempt, never)
   return attempt
 }
-
-test('attempts are listed per target, oldest first, also after a restart', async (t) => {
-  const directory = temporaryDirectory(t)
-  const first = await temporaryStorage(t, directory)
-  for (const atMs of [30, 1_900_000_000_000, 7]) await recordAttempts(first, 'sign_in', atMs)
-  await recordAttempts(first, 'sign_in/host', 8)
-  await first.close()
-
-  const again = await temporaryStorage(t, directory)
-
-  deepEqual(instants(again, 'sign_in'), [7, 30, 1_900_000_000_000])
-  deepEqual(instants(again, 'sign_in/host'), [8])
-  deepEqual(instants(again, 'current_password'), [])
-})
-
-test('two attempts in the same instant are stored separately', async (t) => {
-  const storage = await temporaryStorage(t)
-
-  const [one, other] = [
-    await recordAttempts(storage, 'sign_in', 7),
-    await recordAttempts(storage, 'sign_in', 7),
-  ]
-
-  notEqual(one.mark, other.mark)
-  deepEqual(instants(storage, 'sign_in'), [7, 7])
-})
 
 test('withdrawing one attempt leaves the others', async (t) => {
   const storage = await temporaryStorage(t)

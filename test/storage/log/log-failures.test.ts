@@ -5,7 +5,7 @@ import { readdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { followLog, openTestLogs, readLog } from '../../support/storage/logs.ts'
+import { openTestLogs, readLog } from '../../support/storage/logs.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const ts = '2026-01-02T03:04:05.678Z'
@@ -44,24 +44,6 @@ test('writing to a full disk is retried automatically', async (t) => {
   await following
 
   equal(logs.head('dep-1'), 2)
-})
-
-test('on a full disk followers receive the last lines and the end of the log', async (t) => {
-  const { logs, disk, reopen } = await openOnFullDisk(t)
-  const [following, late] = [followLog(logs, 'dep-1', 1), followLog(logs, 'dep-1')]
-
-  logs.append('dep-1', 'stdout', 'two', ts)
-  await logs.end('dep-1')
-  const lines = (await following).map(({ line }) => line)
-  const lateLines = (await late).map(({ line }) => line)
-  disk.empty()
-  await logs.flush()
-  const reopened = await reopen()
-
-  deepEqual(lines, ['two'])
-  deepEqual(lateLines, ['1 line is missing here', 'two'])
-  equal(reopened.isEnded('dep-1'), true)
-  equal(reopened.head('dep-1'), 2)
 })
 
 test('lines that exceed the memory limit while the disk refuses are dropped and counted', async (t) => {
