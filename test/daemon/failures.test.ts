@@ -42,6 +42,14 @@ test('without a Dockerfile the log shows the searched path and a starter Dockerf
   assert.ok(log.includes('    FROM node:22-slim'))
 })
 
+long('the log names Git LFS, and an ignored docker-compose.yml too', async (t) => {
+  const files = { '.gitattributes': '*.bin filter=lfs', 'docker-compose.yml': '' }
+  const { log } = await failFirst(t, files)
+  const words = 'the source uses Git LFS: its files are not fetched, the build gets pointers'
+  assert.ok(log.includes(words), log.join('\n'))
+  assert.ok(log.some((line) => line.startsWith('docker-compose.yml is not read')))
+})
+
 test('a failed build names its command and exit code', async (t) => {
   const { deploy, log } = await failFirst(t, {
     Dockerfile: await dockerfile('RUN echo about to fail; exit 3'),

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { openStorage } from '../../storage/index.ts'
 import { runBerth } from '../support/cli/berth.ts'
+import type { Body } from '../support/daemon/api.ts'
 import { fileScope } from '../support/daemon/scope.ts'
-import { until } from '../support/daemon/service.ts'
+import { dockerfile, fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { type EdgeSite, openEdgeSite } from '../support/edge/edge-site.ts'
@@ -69,4 +70,34 @@ long('each start reports a parked live deploy, and berth retry resumes it', asyn
   const live = await site.daemon.api.get(`/services/${service.name}`)
   assert.deepEqual([live.state, live.latest_deploy.status], ['live', 'live'])
   assert.equal((await site.page(service)).body, 'one')
+})
+
+long('a deploy waits for the disk of a parked deploy, and gets it once that is discarded', async (t) => {
+  const start_command =
+    'cd /data; [ ! -e lock ] || touch shared; touch lock; echo x >> count; ' +
+    'trap "rm lock; exit 0" TERM; httpd -f -p $PORT & wait'
+  const settings = { disk_mount_path: '/data', start_command, health_check_timeout_seconds: 60 }
+  const files = { Dockerfile: await dockerfile() }
+  const { name, first } = await createService(t, site.daemon.api, files, settings)
+  assert.equal(first.status, 'live', first.error)
+  await park(first.id)
+  const { api } = site.daemon
+  const running = async () => {
+    const { instances } = await api.get(`/services/${name}/status`)
+    return instances.filter(({ deploy_id }: Body) => deploy_id === first.id).length
+  }
+
+  const next = await api.post(`/services/${name}/deploys`)
+  for await (const { event, data } of api.events(`/deploys/${next.id}/logs?follow=true`)) {
+    assert.notEqual(event, 'end', 'it has not waited')
+    if (JSON.parse(data).line.startsWith(`the disk is held by ${first.id}`)) break
+  }
+  assert.equal(await running(), 1, 'a parked deploy keeps what it started')
+  await api.post(`/actors/${first.id}/discard`)
+
+  const live = await finishedDeploy(api, next.id)
+  assert.equal(live.status, 'live', live.error)
+  assert.equal(await running(), 0)
+  assert.equal(await fetchPage(api, name, '/count'), 'x\nx\n')
+  assert.match(await fetchPage(api, name, '/shared'), /404/)
 })
