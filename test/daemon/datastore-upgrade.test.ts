@@ -14,11 +14,11 @@ const { create, psql } = site
 const upgradePath = (name: string) => `/datastores/${name}/upgrade`
 
 /** Inserts some rows a second until it is ended. Returns the ids that the server acknowledged. */
-function startWriter(url: string, first = 1) {
+function startWriter(url: string) {
   const acknowledged: number[] = []
   let isEnding = false
   const work = async () => {
-    for (let id = first; !isEnding; id++)
+    for (let id = 1; !isEnding; id++)
       await psql(url, `insert into things values (${id})`)
         .then(
           () => acknowledged.push(id),

@@ -16,7 +16,7 @@ import { type EdgeSite, openDocker, openEdgeSite } from '../support/edge/edge-si
 import { followEvents, followSocket } from '../support/edge/edge-streams.ts'
 import { long, sized } from '../support/system/drill-size.ts'
 
-const times = Number(process.env.BERTH_TEST_UPGRADES ?? sized(1, 3))
+const times = sized(1, 3)
 const scope = fileScope()
 
 /** The same HAProxy as an image with another id. */

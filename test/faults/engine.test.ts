@@ -57,10 +57,6 @@ const all: Round[] = [
     phases,
   },
   ...few.map((round) => ({ ...round, duringFault: false })),
-  ...phases.flatMap((phase) => [
-    { what: 'stopped', fault: stop, duringFault: true, phases: [phase] },
-    { what: 'killed', fault: kill, duringFault: false, phases: [phase] },
-  ]),
 ]
 
 const scope = fileScope()
@@ -87,9 +83,8 @@ function inside(): void {
   })
 
   for (const [number, round] of sized(smoke, all).entries()) {
-    const which = round.phases.length === 1 ? `a deploy that is ${round.phases[0]}` : 'deploys in every phase'
     const when = round.duringFault ? 'continue during the fault' : 'continue afterwards'
-    test(`${which}: the engine is ${round.what}, they ${when}`, async (t) => {
+    test(`deploys in each phase: the engine is ${round.what}, they ${when}`, async (t) => {
       const held = services.filter(({ phase }) => round.phases.includes(phase))
       const { pid, log, api } = site.daemon
       const clock = stopwatch(t)
