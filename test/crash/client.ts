@@ -129,7 +129,7 @@ export function createClient(victim: Victim, ledger: Ledger, incidents: Incident
   }
 }
 
-export function describe({ status, body }: Answer): string {
+function describe({ status, body }: Answer): string {
   return `${status} ${body?.code ?? body?.id}: ${body?.detail ?? body?.status}`
 }
 

@@ -6,7 +6,7 @@ import { withoutMac } from '../../src/docker/engine/names.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 
-export interface Container {
+interface Container {
   name: string
   deployId: string
   serviceId: string

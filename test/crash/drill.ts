@@ -26,7 +26,7 @@ export interface DrillOptions {
   keep: boolean
 }
 
-export interface Surroundings {
+interface Surroundings {
   /** The engine that is restarted; null if Docker is shared. */
   engine: NamespaceEngine | null
   prepared: Prepared

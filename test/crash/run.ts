@@ -12,7 +12,7 @@ import type { Outcome } from './report.ts'
 export const parts = { deploys, jobs, datastores } satisfies Record<string, PartKind>
 export type PartName = keyof typeof parts
 
-export interface RunOptions extends DrillOptions {
+interface RunOptions extends DrillOptions {
   log: (line: string) => void
 }
 

@@ -10,7 +10,7 @@ import { commandEnv, run } from '../../support/system/command.ts'
 export const kinds = ['postgres', 'redis'] as const
 export type Kind = (typeof kinds)[number]
 
-export interface LineClient {
+interface LineClient {
   /** The first line of the response. Rejects on error output, at the client's end, or on a timeout. */
   ask(line: string): Promise<string>
   close(): Promise<void>

@@ -7,7 +7,7 @@ import { type Row, rowFaults, rowKinds } from './rows.ts'
 import type { DatastoreEntry } from './users.ts'
 
 /** Connects to the host's port, or to the container's address in its network. */
-export type Way = 'port' | 'network'
+type Way = 'port' | 'network'
 
 export interface Writer {
   entry: DatastoreEntry

@@ -12,7 +12,7 @@ import type { Chance } from '../random.ts'
 /** `broken` fails to build, `crashing` exits at its start. */
 export type Flavor = 'good' | 'broken' | 'crashing'
 
-export interface Version {
+interface Version {
   page: string
   flavor: Flavor
   /** The commit, if the version is one. */
@@ -38,7 +38,7 @@ export interface App {
   versionOf(record: Body, recordOf: RecordOf): Version | undefined
 }
 
-export interface AppSite {
+interface AppSite {
   scope: Scope
   registry: TestRegistry
   /** Part of each page, so that no build is cached from an earlier run. */

@@ -8,7 +8,7 @@ import { wasInterrupted } from '../histories.ts'
 import { checkOwners, noOrphans, readLog, type StoreView } from '../stored.ts'
 import type { Settled, SettledDeploy } from './settled.ts'
 
-export interface Found {
+interface Found {
   drill: Drill
   settled: Settled
   docker: DockerState

@@ -4,7 +4,7 @@ import { type ChartCopy, describeHistory, historyFaults } from '../histories.ts'
 import { collectEvidence, type Settled, type SettledDeploy, type SettledService } from './settled.ts'
 import type { Book, DeployEntry } from './users.ts'
 
-export type Fault = [rule: string, text: string]
+type Fault = [rule: string, text: string]
 
 const chart: ChartCopy = {
   first: 'queued',

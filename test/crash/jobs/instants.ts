@@ -3,7 +3,7 @@ import type { Body } from '../../support/daemon/api.ts'
 
 const minuteMs = 60_000
 
-export interface InstantsQuery {
+interface InstantsQuery {
   /** Ms since 1970: times after the first and up to the last are due. */
   after: number
   upTo: number
@@ -12,7 +12,7 @@ export interface InstantsQuery {
   skips: ReadonlySet<number>
 }
 
-export function minutesBetween(after: number, upTo: number): number[] {
+function minutesBetween(after: number, upTo: number): number[] {
   const instants: number[] = []
   for (let at = Math.floor(after / minuteMs) * minuteMs + minuteMs; at <= upTo; at += minuteMs)
     instants.push(at)

@@ -7,7 +7,7 @@ export interface ShownLine {
   line: string
 }
 
-export interface EndedRun {
+interface EndedRun {
   record: Body
   lines: ShownLine[]
   task: Task

@@ -45,7 +45,7 @@ const openOwnAtMost = 3
 const pollIntervalMs = 400
 const kinds: Record<TaskKind, number> = { quick: 35, slow: 20, failing: 20, chatty: 15, stubborn: 10 }
 /** The commands of the cron services, by how runs may overlap. */
-export const ownTasks = { skip: 'slow', queue: 'failing', replace: 'slow' } as const
+const ownTasks = { skip: 'slow', queue: 'failing', replace: 'slow' } as const
 
 export const cronServices = ({ services }: Book) => services.filter(({ cron }) => cron !== null)
 

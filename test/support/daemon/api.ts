@@ -11,7 +11,7 @@ export interface Answer {
 /** Untyped, because the shape was already checked against the OpenAPI document. */
 export type Body = ReturnType<typeof JSON.parse>
 
-export interface SseEvent {
+interface SseEvent {
   id: string | null
   event: string
   data: string

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const appsDirectory = fileURLToPath(new URL('../../fixtures/apps', import.meta.url))
 
-export interface AppOptions {
+interface AppOptions {
   /** The Node image for its Dockerfile: `(await baseImages()).node`. */
   node: string
   /** Shown by the page in large letters; `v1` by default. */

@@ -6,14 +6,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
 
-export interface Execution {
+interface Execution {
   /** The base name of the program. */
   program: string
   /** The arguments in strace's notation: quoted, with escapes. */
   written: string
 }
 
-export interface ExecRecorder {
+interface ExecRecorder {
   /** Stops recording and returns the started programs. */
   stop(): Promise<Execution[]>
 }

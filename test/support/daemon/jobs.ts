@@ -9,7 +9,7 @@ import { dockerfile, until } from './service.ts'
 import { createService, type Suite, type TestService } from './suite.ts'
 
 /** A command that does nothing and exits at once on SIGTERM. */
-export const idle = 'trap "exit 0" TERM; sleep 100000 & wait'
+const idle = 'trap "exit 0" TERM; sleep 100000 & wait'
 
 /** A live worker, with a disk at /data if the settings request it. */
 export async function createWorker(t: Scope, api: Api, settings: object = {}): Promise<TestService> {
@@ -71,7 +71,7 @@ export async function clearedJob(api: Api, id: string): Promise<Body> {
   return api.get(`/jobs/${id}`)
 }
 
-export interface LogLine {
+interface LogLine {
   number: number
   stream: 'stdout' | 'stderr' | 'system'
   line: string
@@ -103,7 +103,7 @@ export async function untilLogged(api: Api, id: string, isMatch: string | ((line
   throw new Error(`the log of ${id} ended without the expected line`)
 }
 
-export async function enginePath(): Promise<string> {
+async function enginePath(): Promise<string> {
   return (await ensureEngine()).replace('unix://', '')
 }
 

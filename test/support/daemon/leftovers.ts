@@ -57,7 +57,7 @@ export async function removeLeftovers(prefix: string): Promise<void> {
 }
 
 /** The control groups of a killed daemon's builds. */
-export function removeCgroups(prefix: string): void {
+function removeCgroups(prefix: string): void {
   for (const controller of ['memory', 'cpu', 'pids', '.']) {
     const root = join('/sys/fs/cgroup', controller)
     for (const name of existsSync(root) ? readdirSync(root) : []) {

@@ -18,7 +18,7 @@ import { temporaryDirectory } from '../system/directory.ts'
 import { type DockerSite, openDockerSite } from './docker-site.ts'
 
 /** Creates a builder. Another engine than the site's is one that the test breaks. */
-export type Driver = (site: EngineSite, engine?: Engine) => Builder
+type Driver = (site: EngineSite, engine?: Engine) => Builder
 type EngineSite = Pick<DockerSite, 'engine' | 'owner'>
 
 /** Both builders, by their names for `--builder`. Each must pass the same tests. */
@@ -46,7 +46,7 @@ export function withoutCache(
 /** `#5 [2/4] RUN …`, `#5 0.123 output`, `Step 2/4 : RUN …`. */
 const stepPattern = /^(#\d+ (\[\d+\/\d+\] |\d+\.\d{3} )?|Step \d+\/\d+ : )/
 
-export interface BuildSite extends DockerSite {
+interface BuildSite extends DockerSite {
   builder: Builder
 }
 

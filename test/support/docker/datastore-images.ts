@@ -8,7 +8,7 @@ import { ensureEngine } from './engine.ts'
 import { requestEngine } from './engine-request.ts'
 import { addSystem, ensureTestImage, type TestRecipe } from './images.ts'
 
-export interface DatastoreImages {
+interface DatastoreImages {
   /** The values for --postgres-image and --redis-image; `{version}` is 15, 17 or 18, and 7. */
   postgres: string
   redis: string

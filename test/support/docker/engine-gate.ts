@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
 import { ensureEngine } from './engine.ts'
 
-export interface EngineGate {
+interface EngineGate {
   /** For `--docker`. */
   address: string
   open(): Promise<void>

@@ -6,7 +6,7 @@ import { type Engine, openEngine } from '../../../src/docker/engine/client.ts'
 import { temporaryDirectory } from '../system/directory.ts'
 import { ensureEngine } from './engine.ts'
 
-export interface EngineProxy {
+interface EngineProxy {
   engine: Engine
   /** Breaks every open connection; new ones are accepted. */
   cut(): void

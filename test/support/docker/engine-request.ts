@@ -2,13 +2,13 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-export interface EngineRequest {
+interface EngineRequest {
   method?: 'GET' | 'POST' | 'DELETE'
   body?: { type: string; bytes: Buffer }
   timeoutMs?: number
 }
 
-export interface EngineAnswer {
+interface EngineAnswer {
   status: number
   text: string
 }

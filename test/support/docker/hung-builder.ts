@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
 import { ensureEngine } from './engine.ts'
 
-export interface HungBuilder {
+interface HungBuilder {
   /** For `--docker`. */
   address: string
   hang(): void

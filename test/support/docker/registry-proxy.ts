@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-export interface RegistryProxy {
+interface RegistryProxy {
   /** The host for image names, instead of the registry's. */
   host: string
   /** The number of held requests. */

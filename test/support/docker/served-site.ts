@@ -17,13 +17,13 @@ import { removeAll, testOwner, until } from './docker-site.ts'
 import { ensureEngine } from './engine.ts'
 import { nginxImage } from './server-images.ts'
 
-export interface Answer {
+interface Answer {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: Buffer
 }
 
-export interface ServedSite {
+interface ServedSite {
   readonly engine: Engine
   readonly containerId: string
   /** Requests the path byte for byte, without normalization or decoding. */
@@ -31,7 +31,7 @@ export interface ServedSite {
   status(path: string): Promise<number>
 }
 
-export interface SiteOptions {
+interface SiteOptions {
   links?: Record<string, string>
   isSpa?: boolean
   port?: number

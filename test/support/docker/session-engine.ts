@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test'
 import { type Engine, openEngine } from '../../../src/docker/engine/client.ts'
 import { temporaryDirectory } from '../system/directory.ts'
 
-export interface SessionEngine {
+interface SessionEngine {
   engine: Engine
   /** Calls a method of the newest session with an encoded message; status 0 is success. */
   callSession(path: string, message: Uint8Array): Promise<{ status: number; message: Buffer }>

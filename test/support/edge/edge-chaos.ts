@@ -12,7 +12,7 @@ import { type EdgeSite, openDocker } from './edge-site.ts'
 const backWithinMs = 60_000
 const freezeMs = 5_000
 
-export interface EdgeProcesses {
+interface EdgeProcesses {
   master: number
   workers: number[]
 }

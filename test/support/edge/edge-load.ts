@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scope } from '../system/directory.ts'
 import { sized } from '../system/drill-size.ts'
 
-export interface Answered {
+interface Answered {
   /** Times of the request and of its complete response, from `Date.now()`. */
   sentAt: number
   answeredAt: number
@@ -15,7 +15,7 @@ export interface Answered {
   version: string
 }
 
-export interface Load {
+interface Load {
   readonly answers: readonly Answered[]
   readonly failures: readonly string[]
   /** Resolves when every client has completed at least one more request, successful or not. */
@@ -26,7 +26,7 @@ export interface Load {
   stop(): Promise<void>
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   port: number
   host: string
   inFlight?: number

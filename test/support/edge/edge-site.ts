@@ -32,7 +32,7 @@ export interface EdgeSite {
   untilDeactivated(deployId: string): Promise<void>
 }
 
-export interface ServiceContainer {
+interface ServiceContainer {
   id: string
   deployId: string
   state: string

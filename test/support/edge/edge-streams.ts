@@ -60,7 +60,7 @@ export async function followSocket(t: Scope, { port, host }: Place): Promise<Fol
   return Object.assign(state.followed, { close: () => socket.terminate() })
 }
 
-export interface Slow {
+interface Slow {
   /** The response body; rejects if the connection was cut. */
   answer: Promise<string>
 }

@@ -8,7 +8,7 @@ import {
 } from '../cli/fake-server.ts'
 import type { Scope } from '../system/directory.ts'
 
-export interface FaultyCa extends FakeServer {
+interface FaultyCa extends FakeServer {
   directoryUrl: string
   /** The paths of signed requests, in order. */
   posts(): string[]

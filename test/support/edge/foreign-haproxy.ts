@@ -8,7 +8,7 @@ import { openRuntime } from '../../../src/edge/runtime.ts'
 import { until } from '../daemon/service.ts'
 import { temporaryDirectory } from '../system/directory.ts'
 
-export interface ForeignHaproxy {
+interface ForeignHaproxy {
   /** Whether it has the port; it exits if it cannot bind. */
   isRunning(): boolean
   stop(): Promise<void>

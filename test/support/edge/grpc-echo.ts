@@ -79,7 +79,7 @@ function trailers(version: string): Metadata {
 }
 
 /** What a call has received: its messages, and how it ended. */
-export interface Called {
+interface Called {
   messages: string[]
   code: status
   details: string
@@ -87,7 +87,7 @@ export interface Called {
   trailer: string
 }
 
-export interface GrpcClient {
+interface GrpcClient {
   say(message: string): Promise<Called>
   count(most: number, pauseMs: number): Promise<Called>
   gather(messages: string[]): Promise<Called>

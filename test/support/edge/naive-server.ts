@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 /** Delays each later response to one read, so that another client's request may arrive in between. */
 const pauseMs = 15
 
-export interface NaiveServer {
+interface NaiveServer {
   port: number
   /** The paths of all parsed requests, by connection. */
   connections: string[][]

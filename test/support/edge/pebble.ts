@@ -18,7 +18,7 @@ export interface Pebble {
   stop(): Promise<void>
 }
 
-export interface PebbleOptions {
+interface PebbleOptions {
   /** The directory given to `preparePebble`; its configuration and log are written there too. */
   directory: string
   port: number

@@ -23,7 +23,7 @@ export interface RunningEdge {
   ask(host: string, path?: string, options?: AskOptions): Promise<EdgeAnswer>
 }
 
-export interface AskOptions {
+interface AskOptions {
   method?: string
   headers?: Record<string, string>
   body?: string

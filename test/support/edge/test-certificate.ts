@@ -8,14 +8,14 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
-export interface TestCertificate {
+interface TestCertificate {
   authorityPem: string
   /** The certificate, followed by its authority. */
   chainPem: string
   keyPem: string
 }
 
-export interface Validity {
+interface Validity {
   notBefore: Date
   notAfter: Date
 }

@@ -78,7 +78,7 @@ export interface Visitor {
   isRight(body: string, path: string): boolean
 }
 
-export interface Visits {
+interface Visits {
   requestCount: number
   /** Data received in place of the expected response. */
   wrong: string[]

@@ -20,9 +20,9 @@ import { type Ca, serverAddress } from '../edge/ca.ts'
 import { serviceRow } from '../storage/store-fixtures.ts'
 import { eventually, silentLogger, stopBeforeClose, temporaryStorage } from '../supervisor/supervision.ts'
 
-export type Row = CertificateRecord
+type Row = CertificateRecord
 
-export interface Life {
+interface Life {
   storage: Storage
   settings: CertificatePorts['settings']
   dashboardHost: string | null
@@ -94,7 +94,7 @@ export function boot(t: TestContext, life: Life, ca: Ca, change: ChangeEdge = ()
   }
 }
 
-export type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
+type ChangeEdge = (real: CertificateEdge) => Partial<CertificateEdge>
 
 /** Records which certificates it would serve, at every change. */
 function standInEdge({ storage }: Life, ca: Ca, change: ChangeEdge) {
@@ -108,13 +108,13 @@ function standInEdge({ storage }: Life, ca: Ca, change: ChangeEdge) {
 }
 
 /** The other server's address is local here too, because there is only one machine. */
-export function internetOf(ca: Pick<Ca, 'names'>): Internet {
+function internetOf(ca: Pick<Ca, 'names'>): Internet {
   const real = openInternet({ nameServers: [ca.names.address] })
   return { ...real, ownAddresses: () => ['127.0.0.1', serverAddress] }
 }
 
 /** The records as the API would show them. */
-export function observe(storage: Storage) {
+function observe(storage: Storage) {
   const rows = () => {
     const ids = ['', ...storage.services.list().map(({ id }) => id)]
     return ids.flatMap((id) => storage.actors.list('certificate', id, 100) as Row[])

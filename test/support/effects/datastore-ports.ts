@@ -23,7 +23,7 @@ const mebibyte = 1024 * 1024
 type Up = Pick<InstanceState, 'state' | 'restart' | 'memoryLimitBytes' | 'cpuLimit'>
 
 /** Responses of the engine and the server, which a test may replace at any time. */
-export interface World {
+interface World {
   inspect(): Partial<InstanceState> | null
   run(command: Command): Partial<Outcome>
   limit(wanted: Limits): boolean

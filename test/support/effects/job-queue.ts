@@ -15,9 +15,9 @@ import { serviceRow, transitionOf } from '../storage/store-fixtures.ts'
 import { silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
 import { standIn } from './stand-in.ts'
 
-export const nobody = new AbortController().signal
+const nobody = new AbortController().signal
 
-export interface JobQueueOptions {
+interface JobQueueOptions {
   service?: Partial<ServiceRow>
   /** The limit of concurrent runs. */
   slots?: number
