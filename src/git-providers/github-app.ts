@@ -3,7 +3,7 @@ import { createPrivateKey, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
 import { github } from './github.ts'
-import { ask, type Instance, parseResponse, toTimestamp, webUrl } from './provider.ts'
+import { ask, type Instance, parseResponse, webUrl } from './provider.ts'
 import { ProviderRejection, type ProviderRequest, type ProviderResponse } from './request.ts'
 
 const Conversion = z
@@ -48,13 +48,7 @@ const InstallationResponse = z
   }))
 export type Installation = z.output<typeof InstallationResponse>
 
-const TokenResponse = z
-  .object({ token: z.string().min(1), expires_at: z.string() })
-  .transform(({ token, expires_at }) => ({
-    token,
-    expiresAt: toTimestamp(expires_at) ?? new Date().toISOString(),
-  }))
-export type InstallationToken = z.output<typeof TokenResponse>
+const TokenResponse = z.object({ token: z.string().min(1) })
 
 /** GitHub accepts tokens for an app of at most ten minutes, and rejects those from the future. */
 const jwtLifetimeSeconds = 9 * 60
@@ -123,11 +117,11 @@ export async function createInstallationToken(
   app: GithubApp,
   id: number,
   repository: string | null,
-): Promise<InstallationToken> {
+): Promise<string> {
   const path = `/app/installations/${id}/access_tokens`
   const json = repository === null ? {} : { repositories: [repository] }
   const response = await askAsApp(instance, app, { method: 'POST', path, json })
-  return parseResponse(TokenResponse, instance, response)
+  return parseResponse(TokenResponse, instance, response).token
 }
 
 /** A wrong clock here makes every token of the app invalid, so the provider's own time is tried too. */

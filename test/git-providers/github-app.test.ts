@@ -30,7 +30,7 @@ for (const minutes of [-20, 20]) {
     const { app, instance } = await registeredApp(fake)
     const id = fake.installApp(app.slug, 'ada')
     fake.state.clockOffsetMs = minutes * 60_000
-    const { token } = await createInstallationToken(instance, app, id, null)
+    const token = await createInstallationToken(instance, app, id, null)
     assert.match(token, /^ghs_/)
     assert.equal((await findInstallation(instance, app))?.id, id)
   })

@@ -84,7 +84,7 @@ async function connectToken(ports: GitAccountsPorts, request: TokenRequest) {
 
 /** An account that is connected already keeps its connection and gets the new token. */
 async function storeToken(
-  { storage, actors, gitTokens }: GitAccountsPorts,
+  { storage, actors }: GitAccountsPorts,
   { provider, token, by, eventId }: TokenRequest,
   { baseUrl, account }: { baseUrl: string; account: GitAccount },
 ) {
@@ -94,7 +94,6 @@ async function storeToken(
   const secrets = { kind: 'token' as const, token }
   if (known) {
     await storage.gitConnections.putSecrets(known.id, secrets)
-    gitTokens.forget(known.id)
     const replacement = { auth: 'token', account, app: null }
     const event = { type: 'replace', at, by: 'the administrator', asker: by, ...replacement }
     const { applied } = await actors.send(known.id, event, options)

@@ -42,7 +42,6 @@ export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof 
     renewTokens: ({ id }) => renew(ports, id),
 
     async removeSecrets({ id }) {
-      ports.gitTokens.forget(id)
       await ports.storage.commit(() => {
         gitConnections.removeWithin(id)
         ports.storage.gitAuthorizations.removeWithin(id)
@@ -143,7 +142,6 @@ async function deliver(
   id: string,
   { output, account }: Outcome,
 ): Promise<ExchangeOutput> {
-  ports.gitTokens.forget(output.result === 'merged' ? output.into : id)
   if (output.result !== 'merged' || account === null) return output
   // The connection may be deleted by now; its record stays.
   const connection = ports.storage.actors.record<'git-connection'>(id)!

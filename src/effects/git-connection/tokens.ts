@@ -1,10 +1,10 @@
-// Supplies tokens of connected accounts. Tokens of app installations are kept in memory only, until five
-// minutes before they expire. Others are in the store; the actor of the connection renews them.
+// Supplies tokens of connected accounts. Those of app installations are created for each use. Others are in
+// the store; the actor of the connection renews them.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { Failure } from '../../errors.ts'
 import type { HostRules } from '../../git/remote-host.ts'
-import { createInstallationToken, type InstallationToken } from '../../git-providers/github-app.ts'
+import { createInstallationToken } from '../../git-providers/github-app.ts'
 import { type InvalidReason, invalidReasonOf, ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
 import type { ActorPort } from '../ports.ts'
@@ -18,14 +18,11 @@ interface TokenParts {
 
 type Stored = RecordOf<'git-connection'>
 
-const installationLeadMs = 5 * 60 * 1000
 /** An access token that ends sooner is renewed before it is used. */
 const accessLeadMs = 60 * 1000
 
 export class GitTokens {
   readonly #parts: TokenParts
-  /** By connection, then by repository; an empty name is for all repositories. */
-  readonly #installation = new Map<string, Map<string, Promise<InstallationToken>>>()
 
   constructor(parts: TokenParts) {
     this.#parts = parts
@@ -42,7 +39,7 @@ export class GitTokens {
     const secrets = this.#parts.storage.gitConnections.secrets(id)
     if (secrets === null) throw notUsable(connection)
     if (secrets.kind === 'token') return secrets.token
-    if (secrets.kind === 'app') return (await this.#installationToken(connection, repository)).token
+    if (secrets.kind === 'app') return this.#createInstallationToken(connection, repository)
     return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : this.#renewed(connection)
   }
 
@@ -55,18 +52,8 @@ export class GitTokens {
     } catch (error) {
       const connection = findConnection(this.#parts.storage, id)
       if (this.#secretsOf(id) !== used) throw replacedMeanwhile()
-      if (connection.auth === 'github_app' && isUnauthorized(error)) return this.#retryWithNewToken(id, work)
       throw await this.#rejected(connection, error)
     }
-  }
-
-  /** A cached token may have been revoked; a new one shows whether the installation exists. */
-  async #retryWithNewToken<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
-    this.forget(id)
-    const token = await this.get(id, null)
-    return work(token).catch(async (error) => {
-      throw await this.#rejected(findConnection(this.#parts.storage, id), error)
-    })
   }
 
   /** For comparison: the rejection of an earlier authorization says nothing about the current one. */
@@ -74,38 +61,13 @@ export class GitTokens {
     return JSON.stringify(this.#parts.storage.gitConnections.secrets(id))
   }
 
-  /** For a removed or replaced authorization: its tokens must not be used any more. */
-  forget(id: string): void {
-    this.#installation.delete(id)
-  }
-
-  async #installationToken(connection: Stored, repository: string | null): Promise<InstallationToken> {
-    const tokens = this.#installation.get(connection.id) ?? new Map<string, Promise<InstallationToken>>()
-    this.#installation.set(connection.id, tokens)
-    const key = repository ?? ''
-    const earlier = tokens.get(key)
-    // Without an await before it, the first of several requests creates the token for all of them.
-    const cached = earlier && (await earlier.catch(() => null))
-    if (cached && isFresh(cached.expiresAt, installationLeadMs)) return cached
-    const pending = this.#createInstallationToken(connection, repository)
-    tokens.set(key, pending)
-    pending.catch(() => {
-      if (tokens.get(key) === pending) tokens.delete(key)
-    })
-    return pending
-  }
-
-  async #createInstallationToken(connection: Stored, repository: string | null): Promise<InstallationToken> {
+  async #createInstallationToken(connection: Stored, repository: string | null): Promise<string> {
     const { id, installation_id: installationId } = connection
     const secrets = this.#parts.storage.gitConnections.secrets(id)
     if (secrets?.kind !== 'app' || installationId === null) throw notUsable(connection)
     try {
-      return await createInstallationToken(
-        instanceOf(connection, this.#parts.hostRules),
-        secrets,
-        installationId,
-        repository,
-      )
+      const instance = instanceOf(connection, this.#parts.hostRules)
+      return await createInstallationToken(instance, secrets, installationId, repository)
     } catch (error) {
       const isGone = error instanceof ProviderRejection && error.status === 404
       throw await this.#rejected(connection, error, isGone ? 'uninstalled' : null)
@@ -152,10 +114,6 @@ function replacedMeanwhile(): Failure {
     'the authorization was replaced in the meantime',
     'try again',
   )
-}
-
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof ProviderRejection && error.status === 401
 }
 
 function isFresh(expiresAt: string | null, leadMs: number): boolean {
