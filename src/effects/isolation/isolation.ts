@@ -29,12 +29,9 @@ interface IsolationOptions {
 }
 
 const checkIntervalMs = 5000
-/** Changes that are committed together are applied together. */
-const debounceMs = 50
 
 export class Isolation {
   readonly #options: IsolationOptions
-  readonly #accessOf: () => Access
   readonly #closing = new AbortController()
   readonly #watching: Promise<void>
   readonly #unsubscribe: () => void
@@ -43,14 +40,12 @@ export class Isolation {
   #applied: string | null = null
   #reason: string | null = 'the Docker engine has not responded yet'
   readonly #rounds = new SharedRounds(() => this.#applyOnce())
-  #applyTimer: NodeJS.Timeout | null = null
 
   constructor(options: IsolationOptions) {
     this.#options = options
-    this.#accessOf = createAccess(options.storage)
     this.#unsubscribe = options.storage.changes.subscribe(({ kind }) => {
       // Changes by deploys and runs are applied when they allocate their addresses.
-      if (kind === 'service') this.#scheduleApply()
+      if (kind === 'service') void this.apply()
     })
     this.#watching = this.#watch()
   }
@@ -77,23 +72,15 @@ export class Isolation {
   async close(): Promise<void> {
     this.#closing.abort()
     this.#unsubscribe()
-    if (this.#applyTimer) clearTimeout(this.#applyTimer)
     await this.#watching
     await this.#rounds.settled()
   }
 
-  #scheduleApply(): void {
-    this.#applyTimer ??= setTimeout(() => {
-      this.#applyTimer = null
-      void this.apply()
-    }, debounceMs).unref()
-  }
-
   async #applyOnce(): Promise<void> {
     if (this.#bridge === null) return
-    const { firewall, prefix, hostPorts } = this.#options
+    const { storage, firewall, prefix, hostPorts } = this.#options
     try {
-      const rules = { ...this.#accessOf(), table: tableOf(prefix), bridge: this.#bridge, hostPorts }
+      const rules = { ...accessOf(storage), table: tableOf(prefix), bridge: this.#bridge, hostPorts }
       const text = JSON.stringify(rules)
       if (text === this.#applied) return
       this.#applied = null
@@ -168,30 +155,9 @@ interface Holder {
   deployId: string | null
 }
 
-/** Computes the access from the current records at each call. Caches the references of releases. */
-function createAccess(storage: Storage): () => Access {
-  const known = new Map<string, Reference[]>()
-
-  /** A release never changes, and opening one is expensive. */
-  function referencesOf(deployId: string): Reference[] {
-    const references = known.get(deployId) ?? readReferences(storage, deployId)
-    if (references !== null) known.set(deployId, references)
-    return references ?? []
-  }
-
-  return () => {
-    const holders = storage.addresses.list().flatMap((row) => holderOf(storage, row) ?? [])
-    const deployIds = new Set(holders.map(({ deployId }) => deployId))
-    for (const id of known.keys()) if (!deployIds.has(id)) known.delete(id)
-    return accessOf(storage, holders, referencesOf)
-  }
-}
-
-function accessOf(
-  storage: Storage,
-  holders: Holder[],
-  referencesOf: (deployId: string) => Reference[],
-): Access {
+/** By the current records. */
+function accessOf(storage: Storage): Access {
+  const holders = storage.addresses.list().flatMap((row) => holderOf(storage, row) ?? [])
   const byOwner = new Map<string, Holder[]>()
   for (const holder of holders) byOwner.set(holder.ownerId, [...(byOwner.get(holder.ownerId) ?? []), holder])
   const access: Access = { pairs: [], shared: [], hostPairs: [] }
@@ -201,7 +167,7 @@ function accessOf(
     for (const own of byOwner.get(ownerId)!) {
       if (own.address !== address) access.pairs.push([address, own.address])
     }
-    for (const reference of referencesOf(deployId)) {
+    for (const reference of referencesOf(storage, deployId)) {
       const targetId = targetOf(storage, reference)
       if (targetId === null || targetId === ownerId) continue
       for (const target of byOwner.get(targetId) ?? []) {
@@ -227,12 +193,9 @@ function holderOf(storage: Storage, { deploy_id: actorId, index, address }: Held
   return { address, ownerId, isNamed: index < preDeployIndex, deployId: actorId }
 }
 
-/** Null if it cannot be read now. */
-function readReferences(storage: Storage, deployId: string): Reference[] | null {
-  const release = storage.releases.get(deployId)
-  if (release === null) return null
-  const found = release.env.flatMap(({ value }) => referencesIn(value))
-  return found.filter((reference) => reference !== null)
+function referencesOf(storage: Storage, deployId: string): Reference[] {
+  const env = storage.releases.get(deployId)?.env ?? []
+  return env.flatMap(({ value }) => referencesIn(value)).filter((reference) => reference !== null)
 }
 
 function targetOf({ services, datastores }: Storage, { noun, name }: Reference): string | null {
