@@ -33,7 +33,6 @@ export function wrongUsage(command: Command, { code, message }: CommanderError, 
     return usageFailure(`unknown command '${command.args.at(-1)}'`, helpOf(command))
   if (code === 'commander.excessArguments') return surplus(command)
   if (code === 'commander.missingArgument') return usageFailure(what, usageOf(command))
-  if (code === 'commander.invalidArgument') return wrongValue(command, what)
   return usageFailure(what, tidy(suggestion) ?? helpOf(command))
 }
 
@@ -54,23 +53,6 @@ function surplus(command: Command): CliFailure {
   const [word = ''] = command.args.slice(command.registeredArguments.length)
   const way = command.commands.length > 0 ? helpOf(command) : usageOf(command)
   return usageFailure(`${pathOf(command)} takes no argument '${word}'`, way)
-}
-
-/** `NUMBER is 'x': it must be a whole number` for an argument, `--limit is 'x': …` for an option. */
-function wrongValue(command: Command, what: string): CliFailure {
-  const [, value, name, rule] =
-    /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*)$/s.exec(what) ?? []
-  if (name !== undefined) {
-    return usageFailure(`${name.toUpperCase()} is '${value}': ${clause(rule!)}`, usageOf(command))
-  }
-  const [, flags, given, need] = /^option '(.*)' argument '(.*)' is invalid\. (.*)$/s.exec(what) ?? []
-  const [flag = ''] = /--[\w-]+/.exec(flags ?? '') ?? []
-  return usageFailure(flag === '' ? what : `${flag} is '${given}': ${clause(need!)}`, helpOf(command))
-}
-
-/** `It must be a whole number.` as a clause within a line. */
-function clause(sentence: string): string {
-  return sentence.slice(0, 1).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 }
 
 /** `berth scale NAME NUMBER` */

@@ -13,14 +13,22 @@ const wrong: Record<string, [message: string, hint: string]> = {
   'db creat x': ["berth db takes no argument 'creat'", 'berth db --help'],
   'env web FOO=1': ["berth env takes no argument 'FOO=1'", 'berth env --help'],
   'scale web 3 4': ["berth scale takes no argument '4'", 'berth scale NAME NUMBER'],
-  'scale web 0': ["NUMBER is '0': it must be 1 or more; berth suspend stops all", 'berth scale NAME NUMBER'],
+  'scale web 0': [
+    "command-argument value '0' is invalid for argument 'number'. It must be 1 or more; " +
+      'berth suspend stops all.',
+    'berth scale --help',
+  ],
   'db restore pg2 dump.sql': ["berth db restore takes no argument 'dump.sql'", 'berth db restore NAME'],
   'update web --memory 512x': [
-    "--memory is '512x': it must be a whole number of MiB, such as 512, 512m or 1.5g",
+    "option '--memory <mib>' argument '512x' is invalid. It must be a whole number of MiB, such as 512, " +
+      '512m or 1.5g.',
     'berth update --help',
   ],
   'env set web': ["missing required argument 'KEY=value'", 'berth env set NAME KEY=VALUE…'],
-  'db create x -k mysql': ["--kind is 'mysql': it must be postgres or redis", 'berth db create --help'],
+  'db create x -k mysql': [
+    "option '-k, --kind <kind>' argument 'mysql' is invalid. It must be postgres or redis.",
+    'berth db create --help',
+  ],
 }
 
 for (const [line, [message, hint]] of Object.entries(wrong)) {

@@ -28,7 +28,7 @@ export async function packSource(source: Source, options: PackOptions): Promise<
   const { pack } = await import('tar-stream')
   const archive = pack()
   const file = await openUnlinked()
-  const meter = createMeter(source)
+  const meter = createMeter()
   const filled = fill(archive, source, options).catch((error: unknown) => {
     archive.destroy(error as Error)
     throw error
@@ -76,12 +76,12 @@ function writer(file: FileHandle): Writable {
   })
 }
 
-function createMeter(source: Source) {
+function createMeter() {
   let sizeBytes = 0
   const stream = new Transform({
     transform(bytes, _, done) {
       sizeBytes += bytes.length
-      if (sizeBytes > archiveLimits.packedBytes) done(tooLarge(source, 'packed'))
+      if (sizeBytes > archiveLimits.packedBytes) done(tooLarge('packed'))
       else done(null, bytes)
     },
   })

@@ -3,7 +3,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { count, size } from '../../quantities.ts'
+import { size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
 import { type ExclusionReason, type FolderRules, rulesOf } from './ignore-files.ts'
 
@@ -33,8 +33,6 @@ interface WalkOptions {
   onProgress(source: Source): void
 }
 
-const maxShownFolders = 3
-
 /** Throws CliFailure for unreadable entries, and above the limits of the server. */
 export async function listSource(folder: string, options: WalkOptions): Promise<Source> {
   const { rules, prefix } = rulesOf(folder)
@@ -46,14 +44,16 @@ export async function listSource(folder: string, options: WalkOptions): Promise<
   })
   source.ignoreFiles = [...names].sort().reverse()
   if (source.entries.every(({ kind }) => kind === 'folder')) throw nothingToUpload(source)
-  if (source.sizeBytes > archiveLimits.unpackedBytes) throw tooLarge(source, 'unpacked')
+  if (source.sizeBytes > archiveLimits.unpackedBytes) throw tooLarge('unpacked')
   return source
 }
 
-export function tooLarge(source: Source, state: 'packed' | 'unpacked'): CliFailure {
+const excluding = 'exclude something in .berthignore: `du -a` shows what is large, and where many files are'
+
+export function tooLarge(state: 'packed' | 'unpacked'): CliFailure {
   const limitBytes = archiveLimits[`${state}Bytes`]
   return new CliFailure(`the source is too large: ${state} it exceeds ${size(limitBytes)}`, {
-    hint: `exclude something in .berthignore; the largest:\n${largest(source).join('\n')}`,
+    hint: excluding,
   })
 }
 
@@ -94,7 +94,10 @@ function toEntry(path: string, kind: SourceEntry['kind'], stats: Stats, target =
 function add({ source, onProgress }: Walk, entry: SourceEntry): void {
   source.entries.push(entry)
   source.sizeBytes += entry.sizeBytes
-  if (source.entries.length > archiveLimits.entries) throw tooMany(source)
+  if (source.entries.length > archiveLimits.entries) {
+    const limit = archiveLimits.entries.toLocaleString('en')
+    throw new CliFailure(`the source has more than ${limit} files and folders`, { hint: excluding })
+  }
   onProgress(source)
 }
 
@@ -106,31 +109,6 @@ function byCodeUnits(one: string, other: string): number {
 function nothingToUpload({ folder, ignoreFiles }: Source): CliFailure {
   const why = ignoreFiles.length > 0 ? `, or ${ignoreFiles.join(' and ')} exclude everything` : ''
   return new CliFailure(`nothing to upload: ${folder} has no files${why}`)
-}
-
-function tooMany(source: Source): CliFailure {
-  const limit = archiveLimits.entries.toLocaleString('en')
-  const folders = [...sumsOf(source, () => 1)].slice(0, maxShownFolders)
-  const lines = folders.map(([name, amount]) => `  ${name}  ${count(amount, 'file')}`)
-  return new CliFailure(`the source has more than ${limit} files and folders`, {
-    hint: `exclude something in .berthignore; the fullest so far:\n${lines.join('\n')}`,
-  })
-}
-
-function largest(source: Source): string[] {
-  const folders = [...sumsOf(source, ({ sizeBytes }) => sizeBytes)].slice(0, maxShownFolders)
-  return folders.map(([name, sizeBytes]) => `  ${name}  ${size(sizeBytes)}`)
-}
-
-/** Sums by top-level entry, largest first. */
-function sumsOf({ entries }: Source, weigh: (entry: SourceEntry) => number): [string, number][] {
-  const sums = new Map<string, number>()
-  for (const entry of entries) {
-    const [first = '', ...below] = entry.path.split('/')
-    const name = below.length > 0 || entry.kind === 'folder' ? `${first}/` : first
-    sums.set(name, (sums.get(name) ?? 0) + weigh(entry))
-  }
-  return [...sums].sort(([, one], [, other]) => other - one)
 }
 
 function unreadable(error: unknown): CliFailure {

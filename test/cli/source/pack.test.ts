@@ -63,15 +63,14 @@ test('pipes are skipped and listed; a source without files is rejected', async (
   assert.deepEqual((await list(directory)).specialFiles, ['pipe'])
 })
 
-test("a source over the server's limit is rejected unread, with its largest folders", async (t) => {
+test("a source over the server's limit is rejected unread", async (t) => {
   const directory = temporaryDirectory(t)
-  writeTree(directory, { 'models/big': '', 'data/small': '', a: '' })
-  truncateSync(join(directory, 'models/big'), archiveLimits.unpackedBytes)
-  truncateSync(join(directory, 'data/small'), 1_000_000)
+  writeTree(directory, { 'models/big': '', a: '' })
+  truncateSync(join(directory, 'models/big'), archiveLimits.unpackedBytes + 1)
 
   await assert.rejects(list(directory), {
     message: 'the source is too large: unpacked it exceeds 4 GiB',
-    hint: 'exclude something in .berthignore; the largest:\n  models/  4 GiB\n  data/  976.6 KiB\n  a  0 B',
+    hint: /^exclude something in \.berthignore/,
   })
 })
 
