@@ -56,6 +56,14 @@ export const serviceStates = [
   'deleting',
 ] as const
 
+export const serviceState = z
+  .enum(serviceStates)
+  .describe(
+    '`not_deployed`: never deployed. `deploying`: the first deploy is in progress. `live`: a version ' +
+      'serves. `degraded`: it serves, but instances are missing or keep crashing. `failed`: nothing ' +
+      'serves and the last deploy failed. `suspended`: stopped on request. `deleting`: it is being deleted.',
+  )
+
 function explained<Fields extends Partial<Record<SettingName, z.ZodType>>>(fields: Fields): Fields {
   const entries = Object.entries(fields).map(([name, field]) => {
     return [name, field.describe(serviceSettings[name as SettingName].meaning)]
@@ -115,14 +123,7 @@ export const Service = z
     memory_limit_mb: whole.describe('MiB; null for the server default.'),
     cpu_limit: z.number().nullable().describe('CPUs; null for the server default.'),
     live_deploy_id: text.describe('The live deploy; null without one.'),
-    state: z
-      .enum(serviceStates)
-      .describe(
-        '`not_deployed`: never deployed. `deploying`: the first deploy is in progress. `live`: a ' +
-          'version serves. `degraded`: it serves, but instances are missing or keep crashing. `failed`: ' +
-          'nothing serves and the last deploy failed. `suspended`: stopped on request. `deleting`: it is ' +
-          'being deleted.',
-      ),
+    state: serviceState,
     url: text.describe('Public address; null for services that are not public, and without an edge.'),
     hosts: z.array(z.string()).describe('All hosts of the service; empty if it is not public.'),
     internal_host: text.describe('Host name for other services; null without a port.'),

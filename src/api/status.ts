@@ -1,7 +1,7 @@
 // The running instances of a service, as Docker reports them.
 import { z } from 'zod'
 import { bounded, flag, serviceId, text, time, whole } from './parts/fields.ts'
-import { serviceStates } from './service.ts'
+import { serviceState } from './service.ts'
 
 const instanceRoles = ['starting', 'live', 'draining', 'removing'] as const
 
@@ -48,14 +48,7 @@ export type AccessRecord = z.output<typeof AccessRecord>
 export const ServiceStatus = z
   .object({
     service_id: serviceId,
-    state: z
-      .enum(serviceStates)
-      .describe(
-        '`not_deployed`: never deployed. `deploying`: the first deploy is in progress. `live`: a ' +
-          'version serves. `degraded`: it serves, but instances are missing or keep crashing. `failed`: ' +
-          'nothing serves and the last deploy failed. `suspended`: stopped on request. `deleting`: it is ' +
-          'being deleted.',
-      ),
+    state: serviceState,
     desired_instances: z.int().describe('The desired number of instances.'),
     reason: text.describe('Why the service is degraded, as far as known.'),
     traffic: Traffic.nullable().describe(

@@ -32,22 +32,14 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
   return {
     version,
     config: {
-      baseDomain: config['base-domain'],
+      ...ports.settings,
       edge: ports.publication.edge,
-      defaultMemoryLimitMb: config['default-memory-limit'],
-      defaultCpuLimit: config['default-cpu-limit'],
-      minFreeDiskMb: config['min-free-disk'],
-      keepImages: config['keep-images'],
-      datastoreBind: config['datastore-bind'],
       builds: {
         builder: config.builder,
         limits: ports.buildGuard.limits,
         notEnforcedReason: ports.buildGuard.notEnforcedReason,
         cacheSizeMb: config['build-cache-size'] || null,
       },
-      dataDir: ports.settings.dataDir,
-      trashDays: config['trash-days'],
-      backupDir: ports.settings.backupDir,
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,
         buildMs: config['build-timeout'] * 1000,
