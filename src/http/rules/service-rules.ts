@@ -1,7 +1,6 @@
 // Converts a request to a row, and checks rules of several fields on the resulting row, also for a PATCH.
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { CreateService, UpdateService } from '../../api/service.ts'
 import { customDomainLimit, defaultHost, isPublicType } from '../../domain/domains.ts'
@@ -147,52 +146,28 @@ type Context = Pick<HttpContext, 'config' | 'storage'>
  */
 export function assertHostsFree(context: Context, row: ServiceRow, previous: ServiceRow | null): void {
   if (!isPublicType(row.type)) return
-  if (!previous) assertDefaultHostFree(context, row)
-  for (const domain of row.custom_domains) {
-    if (!previous?.custom_domains.includes(domain)) assertDomainFree(context, row, domain)
-  }
+  const own = defaultHost(row.name, context.config.baseDomain)
+  const added = row.custom_domains.filter((domain) => !previous?.custom_domains.includes(domain))
+  if (added.includes(own)) throw conflict(`${own} is already the default address of ${row.name}`, 'omit it')
+  for (const host of previous ? added : [own, ...added]) assertFree(context, row, host)
 }
 
-function assertDefaultHostFree({ config, storage }: Context, { name }: ServiceRow): void {
-  const host = defaultHost(name, config.baseDomain)
+function assertFree({ config, storage: { services } }: Context, row: ServiceRow, host: string): void {
   if (host === config.edge.dashboardHost) {
-    throw conflict(`${host} is the address of this server`, 'choose another name')
+    throw conflict(`${host} is the address of this server`, 'choose another')
   }
-  const holder = holderOf(storage, host)
-  if (holder === null) return
-  throw conflict(
-    `${host}, the address of a service of this name, is a domain of ${holder}`,
-    `choose another name, or remove the domain: berth domains rm ${holder} ${host}`,
-  )
-}
-
-function assertDomainFree({ config, storage }: Context, { name }: ServiceRow, domain: string): void {
-  if (domain === config.edge.dashboardHost) {
-    throw conflict(`${domain} is the address of this server`, 'choose another domain')
+  const id = services.holderOf(host)
+  const holder = id && (services.get(id)?.name ?? id)
+  if (holder) {
+    throw conflict(`${host} is a domain of ${holder}`, `remove it there: berth domains rm ${holder} ${host}`)
   }
-  if (domain === defaultHost(name, config.baseDomain)) {
-    throw conflict(`${domain} is already the default address of ${name}`, 'omit it')
+  const name = host.endsWith(`.${config.baseDomain}`)
+    ? host.slice(0, -config.baseDomain.length - 1)
+    : row.name
+  const named = name === row.name ? null : services.get(name)
+  if (named?.name === name && isPublicType(named.type)) {
+    throw conflict(`${host} is the address of the service ${name}`, 'choose another')
   }
-  const named = serviceAt(storage, domain, config.baseDomain)
-  if (named !== null) {
-    throw conflict(`${domain} is the address of the service ${named}`, 'choose another domain')
-  }
-  const holder = holderOf(storage, domain)
-  if (holder === null) return
-  const hint = `remove it there first: berth domains rm ${holder} ${domain}`
-  throw conflict(`${domain} is a domain of ${holder}`, hint)
-}
-
-function holderOf({ services }: Storage, domain: string): string | null {
-  const id = services.holderOf(domain)
-  return id && (services.get(id)?.name ?? id)
-}
-
-function serviceAt({ services }: Storage, domain: string, baseDomain: string): string | null {
-  if (!domain.endsWith(`.${baseDomain}`)) return null
-  const name = domain.slice(0, -baseDomain.length - 1)
-  const record = services.get(name)
-  return record?.name === name && isPublicType(record.type) ? name : null
 }
 
 interface ChangeOptions {
