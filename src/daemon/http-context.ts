@@ -29,6 +29,7 @@ const parse: HttpContext['parse'] = {
 }
 
 export function httpContext(config: Config, ports: Ports, parts: Parts): HttpContext {
+  const { limits, notEnforcedReason } = ports.buildGuard
   return {
     version,
     config: {
@@ -36,9 +37,12 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
       edge: ports.publication.edge,
       builds: {
         builder: config.builder,
-        limits: ports.buildGuard.limits,
-        notEnforcedReason: ports.buildGuard.notEnforcedReason,
-        cacheSizeMb: config['build-cache-size'] || null,
+        memory_limit_mb: limits.memoryMb,
+        cpu_limit: limits.cpus,
+        pids_limit: limits.pids,
+        limits_in_force: notEnforcedReason === null,
+        limits_reason: notEnforcedReason,
+        cache_size_mb: config['build-cache-size'] || null,
       },
       deployLimits: {
         fetchMs: config['fetch-timeout'] * 1000,

@@ -2,11 +2,11 @@
 import { type Engine, withSignal } from './client.ts'
 
 export interface DockerUsage {
-  imagesBytes: number
+  images_bytes: number
   /** The size of what containers wrote outside their volumes. */
-  containersBytes: number
-  volumesBytes: number
-  buildCacheBytes: number
+  containers_bytes: number
+  volumes_bytes: number
+  build_cache_bytes: number
 }
 
 interface Found {
@@ -24,12 +24,12 @@ export async function dockerUsage({ call, docker }: Engine): Promise<DockerUsage
   const ask = (signal: AbortSignal) => withSignal<Found>(docker, docker.df, signal)
   const usage = await call('count what is on the disk', ask, { timeoutMs })
   return {
-    imagesBytes: usage.LayersSize ?? 0,
-    containersBytes: sum((usage.Containers ?? []).map(({ SizeRw }) => SizeRw ?? 0)),
+    images_bytes: usage.LayersSize ?? 0,
+    containers_bytes: sum((usage.Containers ?? []).map(({ SizeRw }) => SizeRw ?? 0)),
     // -1 when the driver does not know.
-    volumesBytes: sum((usage.Volumes ?? []).map(({ UsageData }) => Math.max(0, UsageData?.Size ?? 0))),
+    volumes_bytes: sum((usage.Volumes ?? []).map(({ UsageData }) => Math.max(0, UsageData?.Size ?? 0))),
     // Shared entries are counted with the images.
-    buildCacheBytes: sum((usage.BuildCache ?? []).map(({ Size, Shared }) => (Shared ? 0 : Size))),
+    build_cache_bytes: sum((usage.BuildCache ?? []).map(({ Size, Shared }) => (Shared ? 0 : Size))),
   }
 }
 

@@ -7,6 +7,7 @@ import { type DockerUsage, dockerUsage } from '../../docker/engine/disk-usage.ts
 import { messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 
+/** As in the API. */
 export interface DiskUsage {
   at: string
   data: DataUsage
@@ -15,11 +16,11 @@ export interface DiskUsage {
 }
 
 export interface DataUsage {
-  storeBytes: number
-  logsBytes: number
-  backupsBytes: number
-  uploadsBytes: number
-  checkoutsBytes: number
+  store_bytes: number
+  logs_bytes: number
+  backups_bytes: number
+  uploads_bytes: number
+  checkouts_bytes: number
 }
 
 interface Parts {
@@ -66,11 +67,11 @@ async function dataUsage({ dataDir, backupDir }: Parts['settings']): Promise<Dat
     return bytes
   }
   return {
-    storeBytes: await sizeOf('store'),
-    logsBytes: await sizeOf('logs', 'runtime-logs', 'access-logs'),
-    backupsBytes: await directoryBytes(backupDir),
-    uploadsBytes: await sizeOf('archives', 'restores'),
-    checkoutsBytes: await sizeOf('work'),
+    store_bytes: await sizeOf('store'),
+    logs_bytes: await sizeOf('logs', 'runtime-logs', 'access-logs'),
+    backups_bytes: await directoryBytes(backupDir),
+    uploads_bytes: await sizeOf('archives', 'restores'),
+    checkouts_bytes: await sizeOf('work'),
   }
 }
 

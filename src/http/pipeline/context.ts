@@ -53,21 +53,12 @@ interface HttpConfig {
   minFreeDiskMb: number
   keepImages: number
   datastoreBind: string
-  builds: BuildSettings
+  builds: Omit<Info['builds'], 'hangs_since'>
   dataDir: string
   backupDir: string
   /** How long deleted data can be restored; 0 disables the trash. */
   trashDays: number
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }
-}
-
-/** The builder, and the limits that all builds share; null means no limit. */
-export interface BuildSettings {
-  builder: 'buildkit' | 'classic'
-  limits: { memoryMb: number | null; cpus: number | null; pids: number | null }
-  notEnforcedReason: string | null
-  /** The size at which the engine's build cache is pruned; null for never. */
-  cacheSizeMb: number | null
 }
 
 interface TrafficMetrics {

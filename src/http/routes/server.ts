@@ -7,7 +7,7 @@ import { Document, HealthQuery, Info } from '../../api/info.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { anyPort } from '../openapi/guide.ts'
-import type { BuildSettings, HttpContext, Observer } from '../pipeline/context.ts'
+import type { HttpContext } from '../pipeline/context.ts'
 import { originOf, portOf } from '../pipeline/origin.ts'
 import { type Call, get, Raw, type Route, route, tagged } from '../pipeline/route.ts'
 import { changeEvents } from '../pipeline/sse.ts'
@@ -110,48 +110,15 @@ async function info({ context }: Call): Promise<Info> {
     base_domain: context.config.baseDomain,
     default_memory_limit_mb: context.config.defaultMemoryLimitMb,
     default_cpu_limit: context.config.defaultCpuLimit,
-    builds: { ...buildsOf(context.config.builds), hangs_since: context.observe.builderHangsSince() },
+    builds: { ...context.config.builds, hangs_since: context.observe.builderHangsSince() },
     docker_version: engine?.version ?? null,
     docker_cpus: engine?.cpus ?? null,
     docker_memory_bytes: engine?.memoryBytes ?? null,
     disk_free_bytes: diskFreeBytes,
-    disk_usage: diskUsageOf(context.observe.diskUsage()),
+    disk_usage: context.observe.diskUsage(),
     trash_days: context.config.trashDays,
     network_isolation: context.observe.isolation(),
     uptime_seconds: Math.floor(process.uptime()),
-  }
-}
-
-function buildsOf({ builder, limits, notEnforcedReason, cacheSizeMb }: BuildSettings) {
-  return {
-    builder,
-    memory_limit_mb: limits.memoryMb,
-    cpu_limit: limits.cpus,
-    pids_limit: limits.pids,
-    limits_in_force: notEnforcedReason === null,
-    limits_reason: notEnforcedReason,
-    cache_size_mb: cacheSizeMb,
-  }
-}
-
-function diskUsageOf(usage: ReturnType<Observer['diskUsage']>): Info['disk_usage'] {
-  if (usage === null) return null
-  const { at, data, docker } = usage
-  return {
-    at,
-    data: {
-      store_bytes: data.storeBytes,
-      logs_bytes: data.logsBytes,
-      backups_bytes: data.backupsBytes,
-      uploads_bytes: data.uploadsBytes,
-      checkouts_bytes: data.checkoutsBytes,
-    },
-    docker: docker && {
-      images_bytes: docker.imagesBytes,
-      containers_bytes: docker.containersBytes,
-      volumes_bytes: docker.volumesBytes,
-      build_cache_bytes: docker.buildCacheBytes,
-    },
   }
 }
 

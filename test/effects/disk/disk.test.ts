@@ -114,13 +114,13 @@ test('the first request gets null immediately, later ones the sizes by category'
   const { data, docker } = usage()!
   const inMb = Object.entries(data).map(([name, bytes]) => [name, Math.floor(bytes / mebibyte)])
   deepEqual(Object.fromEntries(inMb), {
-    storeBytes: 1,
-    logsBytes: 5,
-    backupsBytes: 4,
-    uploadsBytes: 11,
-    checkoutsBytes: 7,
+    store_bytes: 1,
+    logs_bytes: 5,
+    backups_bytes: 4,
+    uploads_bytes: 11,
+    checkouts_bytes: 7,
   })
-  deepEqual(docker, { imagesBytes: 100, containersBytes: 3, volumesBytes: 10, buildCacheBytes: 7 })
+  deepEqual(docker, { images_bytes: 100, containers_bytes: 3, volumes_bytes: 10, build_cache_bytes: 7 })
   equal(requested, 1, 'what is known is not counted again')
 })
 
@@ -140,7 +140,7 @@ test('a slow engine is queried once, and an unresponsive one omits only its own 
 
   await eventually('the figures', () => usage() !== null)
   equal(usage()!.docker, null)
-  ok(usage()!.data.storeBytes >= 0)
+  ok(usage()!.data.store_bytes >= 0)
 })
 
 /** The trash with a disk, and three volumes of images, the oldest first. */

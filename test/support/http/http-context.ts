@@ -33,9 +33,12 @@ import { silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
 
 const someBuilds = {
   builder: 'buildkit' as const,
-  limits: { memoryMb: 4096, cpus: 1.75, pids: 4096 },
-  notEnforcedReason: 'a test',
-  cacheSizeMb: 10_240,
+  memory_limit_mb: 4096,
+  cpu_limit: 1.75,
+  pids_limit: 4096,
+  limits_in_force: false,
+  limits_reason: 'a test',
+  cache_size_mb: 10_240,
 }
 
 export const token = 'bth_test'
