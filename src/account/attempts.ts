@@ -18,8 +18,9 @@ export function createAttempts(stored: StoredAttempts, now: () => number = Date.
     const open = [...pending].filter((attempt) => attempt.guessed === guessed)
     const marks = new Set(open.map(({ mark }) => mark))
     const failed = stored.list(guessed).filter((attempt) => !isOld(attempt) && !marks.has(attempt.mark))
-    if (failed.length >= attemptLimit) throw tooManyFailed(guessed, oldest(failed) + attemptWindowMs - now())
-    if (failed.length + open.length >= attemptLimit) throw tooManyAtOnce(guessed)
+    if (failed.length >= attemptLimit) throw tooMany(oldest(failed) + attemptWindowMs - now())
+    // Those that are not checked yet may be right, and then no longer count.
+    if (failed.length + open.length >= attemptLimit) throw tooMany(1000)
   }
 
   return {
@@ -46,29 +47,9 @@ function oldest(attempts: readonly AttemptRow[]): number {
   return Math.min(...attempts.map(({ atMs }) => atMs))
 }
 
-type Kind = 'sign_in' | 'current_password'
-
-function kindOf(guessed: GuessTarget): Kind {
-  return guessed.split('/')[0] as Kind
-}
-
-const labels: Record<Kind, string> = { sign_in: 'sign-ins', current_password: 'passwords' }
-
-const resetHint = 'on the server, berthd reset-password sets a new password and ends the wait'
-
-function tooManyFailed(guessed: GuessTarget, waitMs: number): RetryLater {
+function tooMany(waitMs: number): RetryLater {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const left = duration(seconds * 1000)
-  const message = `too many failed attempts: ${labels[kindOf(guessed)]} are refused for another ${left}`
-  return new RetryLater('too_many_attempts', message, seconds, resetHint)
-}
-
-/** Running attempts may turn out to be correct, and then no longer count. */
-function tooManyAtOnce(guessed: GuessTarget): RetryLater {
-  return new RetryLater(
-    'too_many_attempts',
-    `too many concurrent ${labels[kindOf(guessed)]}`,
-    1,
-    'try again in a moment',
-  )
+  const message = `too many attempts: further ones are refused for another ${duration(seconds * 1000)}`
+  const hint = 'on the server, berthd reset-password sets a new password and ends the wait'
+  return new RetryLater('too_many_attempts', message, seconds, hint)
 }

@@ -291,7 +291,7 @@ test('approvals and password changes share a limit, and denying needs no passwor
   }
 
   const refused = await approveWith(api.browser, id, { password: owner.password })
-  assert.match(refused.body.detail, /^too many failed attempts: passwords are refused for another /)
+  assert.match(refused.body.detail, /^too many attempts: further ones are refused for another /)
   assert.equal(outcomeOf(refused), '429 too_many_attempts')
   assert.equal(outcomeOf(await api.browser.call('POST', `/auth/cli/${id}/deny`)), '200')
 })
