@@ -151,7 +151,7 @@ ${terminalSection(details)}
 ${tokenSection(tokens, typed, formError)}
 ${sessionSection(sessions)}
 ${passwordSection(email, typed, formError)}`
-  return pageOf({ title: 'Account', body, formError, path: accountPath, reader: 'user', width: 'wide' })
+  return pageOf({ title: 'Account', body, formError, path: accountPath, isSignedIn: true, width: 'wide' })
 }
 
 /** What comes next on a new server, until there is a token. */

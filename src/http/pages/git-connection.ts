@@ -54,14 +54,14 @@ export function showGitCallback(call: SignedInCall<Form>): Page | Promise<Page> 
 ${names.map((name) => html`<input type="hidden" name="${name}" value="${query[name]!}">`)}
 <button>Continue</button>
 </form>`
-  return pageOf({ title: 'Connecting', body, reader: 'user' })
+  return pageOf({ title: 'Connecting', body, isSignedIn: true })
 }
 
 function nothingPage(): Page {
   const body = html`<h1>No account to connect</h1>
 <p class="lead">A git provider opens this page when you have agreed there.</p>
 <p><a class="button" href="${gitStartPath}">Connect a git account</a></p>`
-  return pageOf({ title: 'No account to connect', body, reader: 'user' })
+  return pageOf({ title: 'No account to connect', body, isSignedIn: true })
 }
 
 export async function submitGitCallback(call: SignedInCall<Form, Form>): Promise<Page> {
@@ -73,7 +73,7 @@ export async function submitGitCallback(call: SignedInCall<Form, Form>): Promise
     const body = html`<h1>Not connected</h1>
 ${alertOf(withoutFields(formError))}
 <p><a class="button" href="${gitStartPath}">Start again</a></p>`
-    return pageOf({ title: 'Not connected', body, formError, reader: 'user' })
+    return pageOf({ title: 'Not connected', body, formError, isSignedIn: true })
   }
 }
 
@@ -92,7 +92,7 @@ function nextPage({ method, url, fields, connection }: GitRedirect): Page {
     return pageOf({
       title: 'Continue',
       body,
-      reader: 'user',
+      isSignedIn: true,
       head: html`<meta http-equiv="refresh" content="0; url=${url}">`,
     })
   }
@@ -111,7 +111,7 @@ function connectedPage({ account, provider, base_url: address }: GitRedirect['co
 Its repositories can now be deployed.</p>
 <p class="command"><code>berth git repos</code></p>
 <p class="quiet">You can close this page.</p>`
-  return pageOf({ title: 'Connected', body, reader: 'user' })
+  return pageOf({ title: 'Connected', body, isSignedIn: true })
 }
 
 const providers = [
@@ -172,5 +172,5 @@ redirect URI, at GitLab with the scopes <code>read_api</code> and <code>read_rep
 ${fieldsIn(applicationFields)}
 <button>Continue</button>
 </form>`
-  return pageOf({ title: 'Connect a git account', body, formError, path: gitStartPath, reader: 'user' })
+  return pageOf({ title: 'Connect a git account', body, formError, path: gitStartPath, isSignedIn: true })
 }

@@ -18,33 +18,29 @@ interface Content {
   head?: Html | null
   /** Its own path, if the header leads to it or to the pages above it. */
   path?: string
-  /** The links in the header. `manual` is for pages that are the same for everyone. */
-  reader?: Reader
+  isSignedIn?: boolean
   /** Replaces the standard Content-Security-Policy. */
   policy?: HeaderList[number]
   /** `wide` is for lists. */
   width?: 'narrow' | 'wide' | 'manual'
 }
 
-type Reader = 'visitor' | 'manual' | 'user'
+const links = [
+  [accountPath, 'Account'],
+  [gitStartPath, 'Git accounts'],
+  [manualPath, 'Manual'],
+] as const
 
-const pages = { account: accountPath, git: gitStartPath, manual: manualPath } as const
-const labels = { account: 'Account', git: 'Git accounts', manual: 'Manual' } as const
-const linksOf: Record<Reader, (keyof typeof pages)[]> = {
-  visitor: ['manual'],
-  manual: ['account', 'manual'],
-  user: ['account', 'git', 'manual'],
-}
-
-function headerOf(reader: Reader, path: string): Html {
-  const links = linksOf[reader].map((name) => {
-    const current = path === pages[name] ? 'page' : path.startsWith(`${pages[name]}/`) ? 'true' : undefined
-    return html`<a ${attributesOf({ href: pages[name], 'aria-current': current })}>${labels[name]}</a>`
+function headerOf(isSignedIn: boolean, path: string): Html {
+  const shown = links.filter(([href]) => isSignedIn || href === manualPath)
+  const items = shown.map(([href, label]) => {
+    const current = path === href ? 'page' : path.startsWith(`${href}/`) ? 'true' : undefined
+    return html`<a ${attributesOf({ href, 'aria-current': current })}>${label}</a>`
   })
   const signOut = html`<form method="post" action="${accountPath}">
 <button name="act" value="sign-out" class="plain">Sign out</button></form>`
   return html`<header><a class="brand" href="/">${mark}Berth</a>
-<nav aria-label="Pages">${links}</nav>${reader === 'user' && signOut}</header>`
+<nav aria-label="Pages">${items}</nav>${isSignedIn && signOut}</header>`
 }
 
 export function pageOf({
@@ -53,7 +49,7 @@ export function pageOf({
   formError,
   head = null,
   path = '',
-  reader = 'visitor',
+  isSignedIn = false,
   policy,
   width = 'narrow',
 }: Content): Page {
@@ -70,7 +66,7 @@ export function pageOf({
 ${head}
 </head>
 <body class="${width}">
-${headerOf(reader, path)}
+${headerOf(isSignedIn, path)}
 <main>
 ${body}
 </main>

@@ -54,7 +54,6 @@ async function renderPage(name: string, text: string): Promise<Page> {
     title,
     body: html`<article>${body}</article>`,
     path: pathOf(name),
-    reader: 'manual',
     width: 'manual',
   })
 }

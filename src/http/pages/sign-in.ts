@@ -95,21 +95,17 @@ export async function submitSetup(call: Call<unknown, Form, Form>): Promise<Page
   }
 }
 
-/** The code of the link is not shown, unless it is wrong. */
 function setupPage(query: Form, typed: Form, formError: FormError | null): Page {
-  const code = typed.code ?? query.code
-  const isCodeShown = !query.code || formError?.fields.has('code')
   const fields: Field[] = [
+    { ...codeField, value: typed.code ?? query.code },
     { ...emailField, value: typed.email },
     { ...newPasswordField, name: 'password', label: 'Password' },
   ]
-  const all = isCodeShown ? [{ ...codeField, value: code }, ...fields] : fields
   const body = html`<h1>Welcome to Berth</h1>
 <p class="lead">This server has no account yet. Create the one that administers it.</p>
 ${alertOf(formError)}
 <form method="post">
-${isCodeShown ? null : html`<input type="hidden" name="code" value="${code!}">`}
-${fieldsOf(all, formError, true)}
+${fieldsOf(fields, formError, true)}
 <button>Create the account</button>
 </form>`
   return pageOf({ title: 'Set up', body, formError })

@@ -100,7 +100,7 @@ ${needsPassword(call.context, call.caller) ? passwordQuestion(call, displayedErr
 </div>
 </form>
 <p class="quiet">The terminal gets an API token of this name. The request expires ${expiry}.</p>`
-  return pageOf({ title: 'Connect a terminal?', body, formError, reader: 'user' })
+  return pageOf({ title: 'Connect a terminal?', body, formError, isSignedIn: true })
 }
 
 /** A browser that was signed in a while ago may be unattended. */
@@ -115,21 +115,21 @@ function approvedPage(login: TerminalLogin): Page {
   const body = html`<h1>Approved</h1>
 <p class="lead">Go back to your terminal: ${nameOf(login)} is being connected.</p>
 <p class="quiet">You can close this page. <a href="/account">Your account</a> can revoke the token.</p>`
-  return pageOf({ title: 'Approved', body, reader: 'user' })
+  return pageOf({ title: 'Approved', body, isSignedIn: true })
 }
 
 function deniedPage(login: TerminalLogin): Page {
   const body = html`<h1>Denied</h1>
 <p class="lead">${nameOf(login)} gets no token.</p>
 <p class="quiet">You can close this page.</p>`
-  return pageOf({ title: 'Denied', body, reader: 'user' })
+  return pageOf({ title: 'Denied', body, isSignedIn: true })
 }
 
 function nothingPage(call: TerminalLoginCall): Page {
   const body = html`<h1>No terminal to connect</h1>
 <p class="lead">This command in a terminal prints the whole address of this page:</p>
 ${loginCommand(call)}`
-  return pageOf({ title: 'No terminal to connect', body, reader: 'user' })
+  return pageOf({ title: 'No terminal to connect', body, isSignedIn: true })
 }
 
 function closedPage(call: TerminalLoginCall, formError: FormError): Page {
@@ -137,7 +137,7 @@ function closedPage(call: TerminalLoginCall, formError: FormError): Page {
 <p class="lead">It was answered, it waited for more than ten minutes, or the server was restarted.</p>
 <p>If your terminal says that it is connected, all is well. Otherwise run this in it again:</p>
 ${loginCommand(call)}`
-  return pageOf({ title: 'This request is over', body, formError, reader: 'user' })
+  return pageOf({ title: 'This request is over', body, formError, isSignedIn: true })
 }
 
 function loginCommand({ context, request }: TerminalLoginCall): Html {
