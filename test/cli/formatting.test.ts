@@ -47,7 +47,7 @@ test('a remaining time is rounded: just under 7 days is shown as 7 days', () => 
   const day = 86_400
   assert.deepEqual(
     [7 * day - 1, 6.4 * day, 3 * day - 1, 2 * day - 7200, day - 1, 7199, 90, 0.4, -5].map(left),
-    ['7d', '6d', '3d', '1d 22h', '1d', '2h', '1m 30s', '0s', '0s'],
+    ['7d', '6d', '3d', '1d 22h', '1d', '2h', '2m', '0s', '0s'],
   )
 })
 

@@ -26,12 +26,7 @@ export function span(seconds: number): string {
   return next && amount < 3 && rest > 0 ? `${amount}${unit} ${rest}${next.unit}` : `${amount}${unit}`
 }
 
-/** Remaining time, rounded: one second after a deletion with 7 days of grace it is 7 days, not 6. */
+/** Remaining time, to the minute: one second after a deletion with 7 days of grace it is 7 days, not 6. */
 export function timeLeft(timestamp: string, now = Date.now()): string {
-  const seconds = Math.max(0, (Date.parse(timestamp) - now) / 1000)
-  const index = steps.findIndex((step) => seconds >= step.seconds)
-  if (index === -1) return '0s'
-  const { seconds: size } = steps[index]!
-  const unitSeconds = seconds < 3 * size ? (steps[index + 1]?.seconds ?? size) : size
-  return span(Math.round(seconds / unitSeconds) * unitSeconds)
+  return span(Math.round((Date.parse(timestamp) - now) / 60_000) * 60)
 }
