@@ -153,10 +153,10 @@ test('an invalid parameter of a callback is named', async (t) => {
     (await pages.post('/git/callback', fields, { ...session })).text
 
   const start = 'Not connected installation_id'
-  assert.equal(await sent({ installation_id: 'x' }), `${start} : Must be digits. Start again`)
+  assert.equal(await sent({ installation_id: 'x' }), `${start}: Must be digits. Start again`)
   assert.equal(
     await sent({ installation_id: '7' }),
-    `${start} : Belongs to no app of this server. Start again`,
+    `${start}: Belongs to no app of this server. Start again`,
   )
 })
 
