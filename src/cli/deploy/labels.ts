@@ -34,7 +34,7 @@ export function durationOf({ created_at, finished_at }: Deploy): string {
   return finished_at ? duration(Date.parse(finished_at) - Date.parse(created_at)) : ''
 }
 
-/** Three lines for each warning. Empty for a deploy of an older version. */
+/** Three lines for each warning. */
 export function warningLines(
   paint: Output['paint'],
   service: string,
@@ -50,7 +50,7 @@ export function warningLines(
     ])
 }
 
-/** Empty if the server does not know it: older servers do not send this field. */
+/** Empty if the server does not know it. */
 export function requesterName(by: By | null | undefined): string {
   if (!by) return ''
   if (by.kind === 'session') return 'administrator'
