@@ -9,7 +9,8 @@ import { timeoutOf } from '../../domain/service-types.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
 import { isoNow } from '../iso-now.ts'
-import { logOnce, ownRuns } from '../job-run/turn.ts'
+import { ownRuns } from '../job-run/turn.ts'
+import { openActorLog } from '../logs/actor-log.ts'
 import { bind, type SharedPorts } from '../ports.ts'
 
 export function cronScheduleEffects(
@@ -130,7 +131,7 @@ async function startOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Dat
   const live = service.live_deploy_id ? storage.actors.record(service.live_deploy_id) : null
   if (!live) return 'its service was not live'
   if (isTooLate(service, input.instant, now)) return 'the server was down until the next run was due'
-  const obstacle = await findObstacle(ports, service, input.instant)
+  const obstacle = findObstacle(ports, service, input.instant)
   if (obstacle) return obstacle
   try {
     const run = {
@@ -158,17 +159,14 @@ function isTooLate({ schedule, timezone }: ServiceRow, instant: string, now: Dat
   return latest ? latest.getTime() > Date.parse(instant) : false
 }
 
-async function findObstacle(
-  ports: CronSchedulePorts,
-  { id, overlap }: ServiceRow,
-  instant: string,
-): Promise<string | null> {
+function findObstacle(ports: CronSchedulePorts, { id, overlap }: ServiceRow, instant: string): string | null {
   const others = [...ownRuns(ports.storage.actors, id)]
   if (overlap === 'replace') return null
   if (overlap === 'queue') return others.length < maxQueued ? null : `${others.length} runs have not ended`
   const running = others.at(-1)
   if (!running) return null
-  await logOnce(ports, running.id, `the run due at ${instant} was skipped: this run has not ended`)
+  const log = openActorLog(ports, 'job', running.id)
+  log.info(`the run due at ${instant} was skipped: this run has not ended`)
   return `${running.id}${scheduledTimeText(running)} had not ended`
 }
 

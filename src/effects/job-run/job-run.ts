@@ -24,7 +24,7 @@ import { openCollectedLog } from '../logs/collected-log.ts'
 import { bind } from '../ports.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
 import type { JobRunPorts } from './ports.ts'
-import { awaitTurn, cancelWithService, logOnce } from './turn.ts'
+import { awaitTurn, cancelWithService } from './turn.ts'
 
 export function jobRunEffects(ports: JobRunPorts): Effects<typeof machine> {
   return bind(ports, { awaitTurn, startRun, followRun, stopRun, clearRun })
@@ -51,7 +51,11 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
     throw new Failure('image_gone', `the image ${input.image} no longer exists: it was removed from Docker`)
   }
   const spec = await buildSpec(ports, input, service, signal)
-  if (!found) await logOnce(ports, input.id, announcement(input), { mark: 'running' })
+  if (!found) {
+    openActorLog(ports, 'job', input.id).info(announcement(input), { mark: 'running' })
+    // A kill after the start must not lose it.
+    await ports.storage.logs.flush(input.id)
+  }
   await ensureDisk(ports, service, spec)
   return ports.instances.ensure(spec, signal)
 }

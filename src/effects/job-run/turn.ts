@@ -7,7 +7,7 @@ import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { Failure } from '../../errors.ts'
 import { requireRelease } from '../deploy/phase.ts'
 import { isoNow } from '../iso-now.ts'
-import { type ActorLine, type ActorLog, type ActorLogPorts, openActorLog } from '../logs/actor-log.ts'
+import { type ActorLog, openActorLog } from '../logs/actor-log.ts'
 import { waitForCommit, waitForEngine } from '../waiting.ts'
 import type { JobRunPorts } from './ports.ts'
 
@@ -39,13 +39,12 @@ async function waitForOthers(
   if (overlap === 'replace') {
     for (const other of before()) await replace(ports, other.id, id)
   }
-  const logged = await linesBeforeCommand(ports, id)
+  let logged = ''
   await waitForCommit(changes, serviceId, signal, () => {
     const [ahead] = before()
     if (!ahead) return true
-    const line = `waiting for ${ahead.id} of this service to end`
-    if (!logged.has(line)) log.info(line)
-    logged.add(line)
+    if (ahead.id !== logged) log.info(`waiting for ${ahead.id} of this service to end`)
+    logged = ahead.id
     return null
   })
 }
@@ -83,34 +82,6 @@ export function* ownRuns(actors: Actors, serviceId: string, before?: string): It
 /** A run whose command has ended only waits for its cleanup. */
 function isUnfinished({ status }: JobRunRecord): boolean {
   return status !== 'succeeded' && status !== 'failed'
-}
-
-/** Not if it is the last line: effects are repeated. Resolves when it is on disk, so a kill keeps it. */
-export async function logOnce(
-  ports: ActorLogPorts,
-  id: string,
-  line: string,
-  about?: ActorLine,
-): Promise<void> {
-  if ((await lastLogged(ports, id)) === line) return
-  openActorLog(ports, 'job', id).info(line, about)
-  await ports.storage.logs.flush(id)
-}
-
-/** All lines that were logged before the command of a run started. */
-async function linesBeforeCommand(
-  { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
-  id: string,
-): Promise<Set<string>> {
-  return new Set((await logs.tail(id, 100)).map(({ line }) => line))
-}
-
-async function lastLogged(
-  { storage: { logs } }: Pick<JobRunPorts, 'storage'>,
-  id: string,
-): Promise<string | null> {
-  const [last] = await logs.tail(id, 1)
-  return last?.line ?? null
 }
 
 /** The work's signal ends with the outer one, or with `withdrawn` as soon as the service runs nothing. */

@@ -1,13 +1,8 @@
 // The turn of a run: which run waits by the policy of the schedule, and what is frozen at the turn.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logOnce } from '../../../src/effects/job-run/turn.ts'
-import type { ActorLogPorts } from '../../../src/effects/logs/actor-log.ts'
-import { openLogs } from '../../../storage/log/logs.ts'
 import { openJobQueue } from '../../support/effects/job-queue.ts'
-import { standIn } from '../../support/effects/stand-in.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
-import { temporaryDirectory } from '../../support/system/directory.ts'
 
 /** The result of a promise, or `waits` if it is still pending after 20 ms. */
 async function settle(promise: Promise<unknown>): Promise<unknown> {
@@ -53,22 +48,6 @@ for (const overlap of ['skip', 'queue'] as const) {
     })
   }
 }
-
-test('a restart of the daemon that has to wait for the engine repeats no earlier line', async (t) => {
-  const queue = await openJobQueue(t)
-  await queue.is('job-1', 'running')
-  await queue.is('job-2', 'pending')
-  const lines = [
-    'waiting for job-1 of this service to end',
-    'waiting for the Docker engine, which does not respond',
-  ]
-  for (const line of lines) queue.storage.logs.append('job-2', 'system', line)
-  const requested = queue.ask('job-2', 'queue')
-  assert.equal(await settle(requested), 'waits')
-  await queue.is('job-1', 'succeeded', { final: true })
-  await requested
-  assert.deepEqual(await queue.saidBy('job-2'), lines)
-})
 
 test('a run that has ended does not block, although its container still exists', async (t) => {
   for (const status of ['succeeded', 'failed'] as const) {
@@ -212,23 +191,4 @@ test('no run gets its turn before the engine responds', async (t) => {
   assert.equal(await settle(requested), 'waits')
   response()
   assert.deepEqual(await requested, live)
-})
-
-test('log lines before a container is created are written first, and once', async (t) => {
-  const directory = temporaryDirectory(t)
-  // A log that is not flushed by its timer during this test.
-  const logs = openLogs(directory, { flushMs: 600_000 })
-  t.after(() => logs.close())
-  const ports = standIn<ActorLogPorts>({ storage: { logs } })
-
-  await logOnce(ports, 'job-1', 'running ls')
-
-  const afterKill = openLogs(directory)
-  t.after(() => afterKill.close())
-  assert.deepEqual(
-    (await afterKill.tail('job-1', 9)).map(({ line }) => line),
-    ['running ls'],
-  )
-  await logOnce(standIn<ActorLogPorts>({ storage: { logs: afterKill } }), 'job-1', 'running ls')
-  assert.equal((await afterKill.tail('job-1', 9)).length, 1)
 })
