@@ -290,19 +290,10 @@ interface Hooks {
   onEnd: () => void
 }
 
-type State =
-  | { phase: 'idle' }
-  /** The instances get no new requests. They stay if they are wanted again. */
-  | { phase: 'draining'; fromIndex: number; ended: Promise<void> }
-  /** The instances are being stopped, even if they are wanted again. */
-  | { phase: 'stopping'; fromIndex: number; ended: Promise<void> }
-  /** Upkeep has ended: no new scale-down starts. */
-  | { phase: 'closed' }
-
 interface ScaleDown {
   /** Instances from this index on are being removed; null when none are. */
   readonly fromIndex: number | null
-  /** Does nothing unless idle. */
+  /** Does nothing while instances are being removed. */
   begin(request: ScaleDownRequest, hooks: Hooks): void
   /** Aborts a running scale-down, and resolves when it has ended. */
   close(): Promise<void>
@@ -313,15 +304,14 @@ function createScaleDown(supervising: DeployPhase): ScaleDown {
   const closing = new AbortController()
   const phase = supervising.withSignal(closing.signal)
   const { ports, id, signal } = phase
-  let state: State = { phase: 'idle' }
+  let current: { fromIndex: number; ended: Promise<void> } | null = null
 
   const remove = async ({ fromIndex, limitMs }: ScaleDownRequest, { isWantedAgain, onStop }: Hooks) => {
     const port = (ports.storage.actors.record(id)?.port as number | null) ?? 0
     const drainRequest = { port, fromIndex, drainUntil: Date.now() + limitMs }
     await drainUpstreamsBestEffort(ports, phase, signal, fromIndex)
     await phase.withEngine(() => waitUntilDrained(phase, drainRequest, isWantedAgain))
-    if (isWantedAgain() || state.phase !== 'draining') return
-    state = { ...state, phase: 'stopping' }
+    if (isWantedAgain()) return
     onStop()
     await phase.withEngine(() => stopInstances(ports, id, fromIndex))
     await releaseSlots(ports, phase, signal, fromIndex)
@@ -336,21 +326,19 @@ function createScaleDown(supervising: DeployPhase): ScaleDown {
 
   return {
     get fromIndex() {
-      return 'fromIndex' in state ? state.fromIndex : null
+      return current?.fromIndex ?? null
     },
     begin(request, hooks) {
-      if (state.phase !== 'idle') return
+      if (current) return
       const ended = removeOrWarn(request, hooks).then(() => {
-        if (state.phase !== 'closed') state = { phase: 'idle' }
+        current = null
         hooks.onEnd()
       })
-      state = { phase: 'draining', fromIndex: request.fromIndex, ended }
+      current = { fromIndex: request.fromIndex, ended }
     },
     async close() {
-      const last = state
-      state = { phase: 'closed' }
       closing.abort()
-      if ('ended' in last) await last.ended
+      await current?.ended
     },
   }
 }
