@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
-import { withCleanup } from '../docker/build/build.ts'
+import { type Builder, builderOptions } from '../docker/build/build.ts'
 import { openBuildCache } from '../docker/build/build-cache.ts'
 import { createClassic } from '../docker/build/build-classic.ts'
 import { createFallback, openBuilderWatch } from '../docker/build/build-fallback.ts'
@@ -199,12 +199,12 @@ function openBuilder(
     onHang: (since) => logger.error({ since }, "Docker's BuildKit hangs; using the classic builder"),
     onWorks: (since) => logger.info({ since }, "Docker's BuildKit works again"),
   })
-  const options = { owner, guard: buildGuard }
+  const options = builderOptions(owner, buildGuard)
   const driver =
     config.builder === 'buildkit'
       ? createFallback(engine, options, builderWatch)
       : createClassic(engine, options)
-  const builder = withCleanup(driver, options, cache)
+  const builder: Builder = { build: (request) => cache.during(() => driver.build(request)) }
   const close = () => {
     builderWatch.close()
     cache.close()

@@ -165,7 +165,7 @@ export class Log {
     return { first: first - 1, lines: [missingLine(after + 1, first - 1, lines[0]!.ts), ...lines] }
   }
 
-  /** If the last lines cannot be written, followers get them from memory, and the write is retried. */
+  /** If the last lines cannot be written, followers get the newest from memory, and the write is retried. */
   async #finish(): Promise<void> {
     this.#context.pendingBytes += this.#queue.addEnd()
     await this.flush()

@@ -5,7 +5,14 @@ import { wasKilledForMemory } from '../containers/instance-exit.ts'
 import { type Engine, hasStatus } from '../engine/client.ts'
 import { toRegistryConfig } from '../images/registry-credentials.ts'
 import { createOutputLines } from '../logs/output-lines.ts'
-import { attempt, type BuildAttempt, type Builder, type BuilderOptions, messagesOf } from './build.ts'
+import {
+  attempt,
+  type BuildAttempt,
+  type Builder,
+  type BuilderOptions,
+  type BuildRequest,
+  messagesOf,
+} from './build.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildLimits, LimitWatch } from './build-guard.ts'
 import type { BuildLine, BuildStep } from './build-log.ts'
@@ -16,18 +23,17 @@ const cpuperiod = 100_000
 /** `check` throws for a Dockerfile that this builder must not get. Each character of the text is a byte. */
 export function createClassic(
   engine: Engine,
-  { owner, guard }: BuilderOptions,
+  { owner, guard, run }: BuilderOptions,
   check: (dockerfile: string) => void = () => {},
 ): Builder {
-  return {
-    build: (request) =>
-      guard.run((watch) =>
-        attempt(engine, owner, request, async (build) => {
-          check(build.context.dockerfileText)
-          return { imageId: await follow(build, guard.limits, watch) }
-        }),
-      ),
-  }
+  const buildOnce = (request: BuildRequest) =>
+    guard.run((watch) =>
+      attempt(engine, owner, request, async (build) => {
+        check(build.context.dockerfileText)
+        return { imageId: await follow(build, guard.limits, watch) }
+      }),
+    )
+  return { build: (request) => run(() => buildOnce(request)) }
 }
 
 async function follow(build: BuildAttempt, limits: BuildLimits, watch: LimitWatch): Promise<string> {

@@ -37,17 +37,17 @@ const usualTimes = {
   probeMs: 40_000,
 }
 
-export interface BuilderWatch {
+interface BuilderWatch {
   /** Since when it hangs (ISO 8601); null while it works, as far as is known. */
   hangsSince(): string | null
-  /** Runs a build by it; throws `BuilderHangs` when it hangs. */
+  /** Runs a build by it; throws `BuilderHangs` when it hangs, once all builds by it have ended. */
   during<T>(request: BuildRequest, build: (request: BuildRequest) => Promise<T>): Promise<T>
   close(): void
 }
 
 export function openBuilderWatch(engine: Engine, options: WatchOptions): BuilderWatch {
   const { lookMs, silenceMs, probeMs } = { ...usualTimes, ...options.times }
-  const builds = new Set<AbortController>()
+  const builds = new Map<AbortController, Promise<unknown>>()
   const closing = new AbortController()
   let since: string | null = null
   let isWatching = false
@@ -86,7 +86,7 @@ export function openBuilderWatch(engine: Engine, options: WatchOptions): Builder
   async function leave(): Promise<void> {
     since = new Date().toISOString()
     options.onHang(since)
-    for (const build of builds) build.abort(new BuilderHangs(since))
+    for (const build of builds.keys()) build.abort(new BuilderHangs(since))
     await probeBuilder(engine, closing.signal).catch(() => {})
     if (closing.signal.aborted) return
     options.onWorks(since)
@@ -98,13 +98,18 @@ export function openBuilderWatch(engine: Engine, options: WatchOptions): Builder
     async during(request, build) {
       if (since !== null) throw new BuilderHangs(since)
       const abort = new AbortController()
-      builds.add(abort)
+      const signal = AbortSignal.any([request.signal, abort.signal])
+      const running = build({ ...request, onStep: sawLife, signal })
+      builds.set(abort, running)
       if (!isWatching) void watch()
       try {
-        const signal = AbortSignal.any([request.signal, abort.signal])
-        const built = await build({ ...request, onStep: sawLife, signal })
+        const built = await running
         sawLife()
         return built
+      } catch (error) {
+        // What the hanging builder left is killed before another one builds.
+        if (error instanceof BuilderHangs) await Promise.allSettled(builds.values())
+        throw error
       } finally {
         builds.delete(abort)
       }

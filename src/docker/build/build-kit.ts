@@ -21,10 +21,10 @@ type Message = { error?: string } & (
   | { id?: undefined }
 )
 
-export function createBuildKit(engine: Engine, { owner, guard }: BuilderOptions): Builder {
+export function createBuildKit(engine: Engine, { owner, guard, run }: BuilderOptions): Builder {
   const buildOnce = (request: BuildRequest) =>
     guard.run((watch) => attempt(engine, owner, request, (started) => buildInSession(started, watch)))
-  return { build: (request) => againAfterFaults(request.onLine, () => buildOnce(request)) }
+  return { build: (request) => run(() => againAfterFaults(request.onLine, () => buildOnce(request))) }
 }
 
 async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {

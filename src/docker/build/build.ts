@@ -7,7 +7,6 @@ import { buildHost, type Owner } from '../engine/names.ts'
 import { upload } from '../engine/raw-requests.ts'
 import { streamLines } from '../engine/stream-lines.ts'
 import type { RegistryCredentials } from '../images/registry-credentials.ts'
-import type { BuildCache } from './build-cache.ts'
 import type { BuildGuard } from './build-guard.ts'
 import type { BuildLine } from './build-log.ts'
 import type { BuildSecret } from './build-session.ts'
@@ -24,6 +23,8 @@ export interface Builder {
 export interface BuilderOptions {
   owner: Owner
   guard: BuildGuard
+  /** Runs a build, and kills the steps that lost builds left while none runs. */
+  run<T>(build: () => Promise<T>): Promise<T>
 }
 
 export interface BuildRequest {
@@ -136,11 +137,11 @@ export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Prom
   }
 }
 
-/** Keeps the cache within its size, and kills the steps that lost builds left while no build runs. */
-export function withCleanup(builder: Builder, { owner, guard }: BuilderOptions, cache: BuildCache): Builder {
+/** Shared by the builders of an engine: a step of one could look like a leftover to the other. */
+export function builderOptions(owner: Owner, guard: BuildGuard): BuilderOptions {
   const run = whenBuildsIdle(async () => {
     await guard.endSteps()
     await killOrphans(owner)
   })
-  return { build: (request) => cache.during(() => run(() => builder.build(request))) }
+  return { owner, guard, run }
 }

@@ -109,14 +109,20 @@ async function findInterpreterProblem(
   script: string,
   [interpreter = '', ...args]: string[],
 ): Promise<ExecProblem | null> {
-  const absent = (name: string): ExecProblem => ({
-    text: `${name}, the interpreter of ${script}, is not in the image`,
-    kind: 'other',
-  })
-  if (!(await scope.files.exists(posix.resolve(scope.workingDir, interpreter)))) return absent(interpreter)
+  const what = (name: string) => `${name}, the interpreter of ${script},`
+  const absent = (name: string): ExecProblem => ({ text: `${what(name)} is not in the image`, kind: 'other' })
+  const inFile = ({ path, start }: FileFacts) =>
+    isBinary(start) ? findBinaryProblem(scope, what(path), start) : null
+  const file = await scope.files.read(posix.resolve(scope.workingDir, interpreter))
+  if (file === null) return absent(interpreter)
   const name = args.find((argument) => !argument.startsWith('-') && !argument.includes('='))
-  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/')) return null
-  for (const path of pathsOf(scope, name)) if (await scope.files.exists(path)) return null
+  const hasOwnPath = args.some((argument) => argument.startsWith('PATH='))
+  if (posix.basename(interpreter) !== 'env' || name === undefined || name.includes('/') || hasOwnPath)
+    return inFile(file)
+  for (const path of pathsOf(scope, name)) {
+    const named = await scope.files.read(path)
+    if (named !== null) return inFile(named)
+  }
   return absent(name)
 }
 

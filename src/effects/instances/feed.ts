@@ -1,7 +1,7 @@
 // Instances in the change feed: their state as `GET /services/{id}/status` shows it, after each event.
 import pLimit from 'p-limit'
 import type { Storage } from '../../../storage/index.ts'
-import type { Instances } from '../../docker/containers/instances.ts'
+import type { InstanceState, Instances } from '../../docker/containers/instances.ts'
 import { codeOf, messageOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 
@@ -13,8 +13,8 @@ interface Parts {
 
 export class InstanceFeed {
   readonly #parts: Parts
-  /** The services of the instances that were announced, by name, except removed ones. */
-  readonly #known = new Map<string, string>()
+  /** The instances that were announced, by name, except removed ones. */
+  readonly #known = new Map<string, { serviceId: string; mark: string }>()
   /** A state that was read earlier is never announced later. */
   readonly #turns = pLimit(1)
   #isClosed = false
@@ -31,11 +31,16 @@ export class InstanceFeed {
     })
   }
 
-  /** Announces all instances, because a restarted engine forgets its events. */
+  /** Announces what has changed without an event: a restarted engine forgets its events. */
   async refresh(): Promise<void> {
     const found = await this.#parts.instances.list({})
-    const present = found.map(({ name, serviceId }) => [name, serviceId] as const)
-    await this.#announce(new Map([...this.#known, ...present]))
+    const due = new Map<string, string>()
+    for (const [name, { serviceId }] of this.#known) due.set(name, serviceId)
+    for (const state of found) {
+      if (this.#known.get(state.name)?.mark === markOf(state)) due.delete(state.name)
+      else due.set(state.name, state.serviceId)
+    }
+    if (due.size > 0) await this.#announce(due)
   }
 
   close(): void {
@@ -46,16 +51,24 @@ export class InstanceFeed {
   #announce(services: ReadonlyMap<string, string>): Promise<void> {
     const { instances, storage } = this.#parts
     return this.#turns(async () => {
-      const inspected = [...services].map(async ([name, service_id]) => {
-        const status = (await instances.inspect(name))?.state ?? 'removed'
-        return { kind: 'instance', id: name, service_id, status, revision: null }
+      const names = [...services.keys()]
+      const states = await Promise.all(names.map((name) => instances.inspect(name)))
+      await storage.commit((commit) => {
+        for (const [index, [name, service_id]] of [...services].entries()) {
+          const status = states[index]?.state ?? 'removed'
+          commit.announce({ kind: 'instance', id: name, service_id, status, revision: null })
+        }
       })
-      const changes = await Promise.all(inspected)
-      await storage.commit((commit) => changes.forEach((change) => void commit.announce(change)))
-      for (const { id, service_id, status } of changes) {
-        if (status === 'removed') this.#known.delete(id)
-        else this.#known.set(id, service_id)
+      for (const [index, [name, serviceId]] of [...services].entries()) {
+        const state = states[index]
+        if (state) this.#known.set(name, { serviceId, mark: markOf(state) })
+        else this.#known.delete(name)
       }
     })
   }
+}
+
+/** Changes with every change of the instance. */
+function markOf({ containerId, state, startedAt, finishedAt }: InstanceState): string {
+  return [containerId, state, startedAt, finishedAt].join(' ')
 }

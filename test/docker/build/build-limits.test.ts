@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { builderOptions } from '../../../src/docker/build/build.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import type { BuildLimits } from '../../../src/docker/build/build-guard.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import { buildCgroup } from '../../../src/docker/engine/names.ts'
-import { prepareBuild, withoutCache } from '../../support/docker/build-site.ts'
+import { prepareBuild } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite } from '../../support/docker/docker-site.ts'
 import { long } from '../../support/system/drill-size.ts'
 
@@ -79,7 +80,7 @@ async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const guard = openBuildGuard('unix:///', owner, limits)
   assert.equal(guard.notEnforcedReason, null)
   t.after(() => guard.close())
-  const builder = withoutCache(builders[name], engine, { owner, guard })
+  const builder = builders[name](engine, builderOptions(owner, guard))
   const group = buildCgroup(owner)
   return {
     read: (controller: string, file: string) =>

@@ -23,6 +23,7 @@ const files = {
   'windows.sh': '#!/bin/sh\r\necho hello\r\n',
   'bash.sh': '#!/bin/bash\necho hello\n',
   'env-bash.sh': '#!/usr/bin/env bash\necho hello\n',
+  'foreign-interpreter.sh': '#!/foreign\necho hello\n',
   'calls-missing.sh': '#!/bin/sh\nnonesuch\n',
   foreign: elfFor(process.arch === 'arm64' ? 62 : 183),
 }
@@ -102,6 +103,11 @@ const cases: Case[] = [
     lines: [x, 'CMD ["/foreign"]'],
     init: false,
     says: /: \/foreign is a program for /,
+  },
+  {
+    name: 'an interpreter for another processor',
+    lines: [x, 'CMD ["/foreign-interpreter.sh"]'],
+    says: /: \/foreign, the interpreter of \/foreign-interpreter\.sh, is a program for .* \(exit code 0\)$/,
   },
   {
     name: 'a program that ends with an error of its own',

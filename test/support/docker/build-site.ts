@@ -5,9 +5,8 @@ import {
   type Builder,
   type BuilderOptions,
   type BuildRequest,
-  withCleanup,
+  builderOptions,
 } from '../../../src/docker/build/build.ts'
-import type { BuildCache } from '../../../src/docker/build/build-cache.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
@@ -23,24 +22,13 @@ type EngineSite = Pick<DockerSite, 'engine' | 'owner'>
 
 /** Both builders, by their names for `--builder`. Each must pass the same tests. */
 export const drivers: Record<'buildkit' | 'classic', Driver> = {
-  buildkit: ({ owner, engine }, other = engine) => withoutCache(createBuildKit, other, unlimited(owner)),
-  classic: ({ owner, engine }, other = engine) => withoutCache(createClassic, other, unlimited(owner)),
+  buildkit: ({ owner, engine }, other = engine) => createBuildKit(other, unlimited(owner)),
+  classic: ({ owner, engine }, other = engine) => createClassic(other, unlimited(owner)),
 }
-
-/** Never prunes: other tests use the engine's cache. */
-const keptCache: BuildCache = { during: (build) => build(), close: () => {} }
 
 export function unlimited(owner: Owner): BuilderOptions {
-  const guard = openBuildGuard('tcp://elsewhere', owner, { memoryMb: null, cpus: null, pids: null })
-  return { owner, guard }
-}
-
-export function withoutCache(
-  create: typeof createBuildKit,
-  engine: Engine,
-  options: BuilderOptions,
-): Builder {
-  return withCleanup(create(engine, options), options, keptCache)
+  const limits = { memoryMb: null, cpus: null, pids: null }
+  return builderOptions(owner, openBuildGuard('tcp://elsewhere', owner, limits))
 }
 
 /** `#5 [2/4] RUN …`, `#5 0.123 output`, `Step 2/4 : RUN …`. */

@@ -85,7 +85,7 @@ const nameLocks = new KeyedMutex()
 
 /**
  * The name that a pull gives an image is removed once the image has Berth's own. A name that existed before
- * belongs to another user of the engine, and stays.
+ * belongs to another user of the engine, and stays, unless a pull is repeated after a restart of the daemon.
  */
 async function pullByDigest(
   pull: Pull,

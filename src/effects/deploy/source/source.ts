@@ -30,15 +30,25 @@ interface FetchInput {
 export async function fetchSource(phase: DeployPhase, input: FetchInput) {
   const { ports, id, log, signal } = phase
   if (phase.isRepeated) log.info('fetching starts again: the daemon was restarted')
-  await reapGit(id) // of a killed daemon: two gits must not phase in one directory
+  await reapGit(id) // of a killed daemon: two gits must not run in one directory
   const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
   return guardDirectory(ports, guarded, signal, (bound) => fetchInto(phase.withSignal(bound), input))
 }
 
 async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
-  const { ports, id, log, signal } = phase
+  const { ports, id, log } = phase
   const directory = checkoutDirectory(ports, id)
-  if (source.kind === 'archive') return unpackSource(phase, source, directory)
+  const fetched =
+    source.kind === 'archive'
+      ? await unpackSource(phase, source, directory)
+      : await checkOut(phase, source, directory)
+  if (await usesLfs(directory))
+    log.info('the source uses Git LFS: its files are not fetched, the build gets pointers')
+  return fetched
+}
+
+async function checkOut(phase: DeployPhase, source: DeploySource, directory: string) {
+  const { ports, id, log, signal } = phase
   await mkdir(directory, { recursive: true })
   const access = await accessFor(phase, parseRepositoryUrl(source.repo_url!))
   const addedOwners = ports.storage.services.get(phase.serviceId)?.submodule_owners ?? []
@@ -58,8 +68,6 @@ async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
   })
   if (source.branch === null && checkout.branch !== null)
     await saveDefaultBranch(phase, source, checkout.branch)
-  if (await usesLfs(directory))
-    log.info('the source uses Git LFS: its files are not fetched, the build gets pointers')
   return checkout
 }
 
