@@ -17,6 +17,8 @@ export interface FollowOptions {
   query?: Query
   /** The stream ends with the existing content: its normal close is the end. */
   existingOnly?: boolean
+  /** Prints no messages about connection losses, because another stream to the same server prints them. */
+  quiet?: boolean
   /** Stops following, in addition to Ctrl-C. */
   signal?: AbortSignal
 }
@@ -100,7 +102,7 @@ async function* readUntilLoss(following: StreamState, connection: Connection) {
 }
 
 /** The data of an event: an object with these text fields. Throws CliFailure for anything else. */
-function parseEvent<T extends object>(data: string, texts: (keyof T & string)[]): T {
+export function parseEvent<T extends object>(data: string, texts: (keyof T & string)[]): T {
   const parsed = parseJson(data)
   const fields = Object(parsed) as Record<string, unknown>
   if (texts.every((name) => typeof fields[name] === 'string')) return parsed as T
@@ -155,18 +157,18 @@ function isPermanent({ lostAt }: StreamState, error: unknown): boolean {
 
 /** Waits longer after each loss, with a random factor that spreads the requests of all clients. */
 async function backOff(following: StreamState): Promise<void> {
-  const { cli, signal } = following
+  const { cli, options, signal } = following
   if (signal.aborted) return
-  if (following.lostAt === null) cli.out.say(statusLine(cli, lossMessage))
+  if (following.lostAt === null && !options.quiet) cli.out.say(statusLine(cli, lossMessage))
   following.lostAt ??= Date.now()
   const pauseMs = Math.min(maxBackoffMs, minBackoffMs * 2 ** following.losses++)
   await sleep(pauseMs * (0.5 + Math.random() / 2), signal).catch(() => {})
 }
 
 function reportReconnected(following: StreamState): void {
-  const { cli, lostAt } = following
+  const { cli, options, lostAt } = following
   following.lostAt = null
-  if (lostAt === null) return
+  if (lostAt === null || options.quiet) return
   cli.out.say(statusLine(cli, 'connected again'))
 }
 
@@ -193,5 +195,18 @@ export interface LogLine {
 
 /** The data of a `log` event. Throws CliFailure for anything else. */
 export function parseLogLine(data: string): LogLine {
-  return parseEvent(data, ['ts', 'stream', 'line'])
+  const { ts, stream, line, ...about } = parseEvent<LogLine>(data, ['ts', 'stream', 'line'])
+  const { instance, deploy_id, access, event, step, brief, mark } = about
+  return {
+    ts,
+    stream,
+    line,
+    ...(typeof instance === 'string' && { instance }),
+    ...(typeof deploy_id === 'string' && { deploy_id }),
+    ...(typeof access?.status === 'number' && { access }),
+    ...(typeof event === 'object' && event !== null && { event }),
+    ...(typeof step?.number === 'number' && { step }),
+    ...(typeof brief === 'string' && { brief }),
+    ...(typeof mark === 'string' && { mark }),
+  }
 }

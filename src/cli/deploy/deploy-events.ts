@@ -1,9 +1,10 @@
-// A deploy as one sequence: the lines of its log, which are streamed, and the states of its chart.
+// A deploy as one sequence: the lines of its log and the states of its chart. They arrive on two streams, so
+// each event is delayed a little and sorted by the server's time, whose clock may differ from ours.
 
-import type { HistoryEntry } from '../../api/deploy.ts'
+import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
 import { sleep } from '../../async/sleep.ts'
 import { deployPath } from '../client/client.ts'
-import { followEvents, type LogLine, parseLogLine } from '../client/event-stream.ts'
+import { followEvents, type LogLine, parseEvent, parseLogLine } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 
@@ -16,64 +17,121 @@ export interface DeployState {
 
 export type DeployEvent = { at: string; line: LogLine } | { at: string; state: DeployState }
 
-const pollMs = 250
+export interface DeployWatch {
+  /** Ends when the deploy is live, failed or canceled, or with the signal. */
+  events: AsyncGenerator<DeployEvent>
+  /** The server's clock as of the newest event, delayed by the time that events are held back. */
+  now(): number
+}
+
+const reorderDelayMs = 200
+const pollMs = 40
+const retryMs = 500
 /** The log is closed when the cleanup starts, so these states end the wait. */
 const finalStates = ['live', 'draining', 'deactivated', 'failing', 'failed', 'canceling', 'canceled']
 
+export function watchDeploy(cli: Cli, deployId: string): DeployWatch {
+  const clock = createServerClock()
+  return { events: mergeEvents(cli, deployId, clock), now: () => clock.now() - reorderDelayMs }
+}
+
 export async function fetchStates(cli: Cli, deployId: string): Promise<DeployState[]> {
-  const history = await cli.client.call<HistoryEntry[]>('GET', `${deployPath(deployId)}/history`)
+  return toStates(await cli.client.call<HistoryEntry[]>('GET', `${deployPath(deployId)}/history`))
+}
+
+/** Skips transitions within a state. */
+export function toStates(history: HistoryEntry[]): DeployState[] {
   const states = history.map(({ at, state, status }) => ({ at, name: state.split('.').at(-1)!, status }))
-  // Without the transitions within a state.
   return states.filter(({ name }, index) => name !== states[index - 1]?.name)
 }
 
-/** Ends when the deploy is live, failed or canceled. */
-export async function* watchDeploy(cli: Cli, deployId: string): AsyncGenerator<DeployEvent> {
-  const lines: LogLine[] = []
+export function hasEnded({ status }: Pick<Deploy, 'status'>): boolean {
+  return status !== 'queued' && status !== 'running'
+}
+
+async function* mergeEvents(cli: Cli, deployId: string, clock: ServerClock): AsyncGenerator<DeployEvent> {
+  const buffer: DeployEvent[] = []
   const stopping = new AbortController()
-  let isLogOver = false
-  const reading = readLog(cli, deployId, lines, stopping.signal).finally(() => {
-    isLogOver = true
-  })
-  reading.catch(() => {})
+  const add = (event: DeployEvent) => {
+    clock.observe(event.at)
+    buffer.push(event)
+  }
+  const watching = Promise.all([
+    followLog(cli, deployId, add, stopping.signal),
+    followStates(cli, deployId, add, stopping.signal),
+  ])
+  let isAtEnd = false
+  const end = () => {
+    isAtEnd = true
+  }
+  watching.then(end, end)
   try {
-    for (let seen = 0; ; await sleep(pollMs, cli.signal)) {
-      const isLast = isLogOver
-      if (isLast) await reading
-      // The states are complete for the lines that are here now. Later lines may belong to a later state.
-      const certain = lines.length
-      const states = await fetchStates(cli, deployId).catch((error: unknown) => {
-        if (isLast || !isUnreachable(error)) throw error
-      })
-      if (!states) continue
-      const newest = states.at(-1)?.at ?? ''
-      const taken = lines.splice(0, Math.max(certain, lines.findLastIndex(({ ts }) => ts <= newest) + 1))
-      yield* inOrder(taken, states.slice(seen))
-      seen = states.length
-      if (isLast && states.some(({ name }) => finalStates.includes(name))) return
+    for (let isLast = false; !isLast; ) {
+      isLast = isAtEnd
+      yield* takeUpTo(buffer, isLast ? Number.POSITIVE_INFINITY : clock.now() - reorderDelayMs)
+      if (!isLast) await sleep(pollMs)
     }
+    await watching
   } finally {
     stopping.abort()
   }
 }
 
-async function readLog(cli: Cli, deployId: string, lines: LogLine[], signal: AbortSignal): Promise<void> {
-  const options = { query: { follow: true }, signal }
-  for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, options)) {
-    lines.push(parseLogLine(data))
+type AddEvent = (event: DeployEvent) => void
+
+async function followLog(cli: Cli, deployId: string, add: AddEvent, signal: AbortSignal): Promise<void> {
+  const query = { follow: true }
+  for await (const { data } of followEvents(cli, `${deployPath(deployId)}/logs`, { query, signal })) {
+    const line = parseLogLine(data)
+    add({ at: line.ts, line })
   }
 }
 
-/** The log stream reports the loss and gives up. */
-function isUnreachable(error: unknown): boolean {
-  return error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+// The change feed only signals that the deploy changed. The history contains its states.
+async function followStates(cli: Cli, deployId: string, add: AddEvent, signal: AbortSignal): Promise<void> {
+  let seen = 0
+  for await (const { event, data } of followEvents(cli, '/events', { signal, quiet: true })) {
+    if (event === 'change' && parseEvent<{ id: string }>(data, ['id']).id !== deployId) continue
+    const states = await retryWhileUnreachable(signal, () => fetchStates(cli, deployId))
+    for (const state of states.slice(seen)) add({ at: state.at, state })
+    seen = states.length
+    if (states.some(({ name }) => finalStates.includes(name))) return
+  }
+}
+
+/** Repeats it while the server is unreachable. The log stream reports the loss and gives up. */
+async function retryWhileUnreachable<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await request()
+    } catch (error) {
+      const isUnreachable = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+      if (!isUnreachable || signal.aborted) throw error
+      await sleep(retryMs)
+    }
+  }
 }
 
 // At equal times a line precedes a state: a state's last lines and its end often share a millisecond.
-function inOrder(lines: LogLine[], states: DeployState[]): DeployEvent[] {
-  const events = [
-    ...lines.map((line) => ({ at: line.ts, line })),
-    ...states.map((state) => ({ at: state.at, state })),
-  ]
-  return events.sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
+function takeUpTo(buffer: DeployEvent[], instant: number): DeployEvent[] {
+  const order = (event: DeployEvent) => Date.parse(event.at) + ('state' in event ? 0.5 : 0)
+  buffer.sort((a, b) => order(a) - order(b))
+  const firstLater = buffer.findIndex((event) => Date.parse(event.at) > instant)
+  return buffer.splice(0, firstLater === -1 ? buffer.length : firstLater)
+}
+
+interface ServerClock {
+  observe(at: string): void
+  now(): number
+}
+
+/** The event with the smallest delay gives the best estimate of the clock difference. */
+function createServerClock(): ServerClock {
+  let behindMs = Number.POSITIVE_INFINITY
+  return {
+    observe(at) {
+      behindMs = Math.min(behindMs, Date.now() - Date.parse(at))
+    },
+    now: () => Date.now() - (Number.isFinite(behindMs) ? behindMs : 0),
+  }
 }

@@ -1,9 +1,10 @@
 // Follows a deploy to its outcome. It runs on the server: to stop following does not stop it.
 import type { Deploy } from '../../api/deploy.ts'
+import type { Why } from '../../api/parts/failure.ts'
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
 import { duration } from '../../quantities.ts'
-import { deployPath, servicePath } from '../client/client.ts'
+import { deployPath, fetchWhy, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { exitCodes, interruption } from '../failure.ts'
 import { addressOf as reachedAt } from '../service/labels.ts'
@@ -29,15 +30,16 @@ export async function followDeploy(cli: Cli, deployId: string): Promise<Deploy> 
 }
 
 async function showDeploy(cli: Cli, deployId: string): Promise<void> {
-  const view = createDeployView(cli.out)
-  for await (const event of watchDeploy(cli, deployId)) {
+  const { events, now } = watchDeploy(cli, deployId)
+  const view = createDeployView(cli.out, now)
+  for await (const event of events) {
     if ('line' in event) view.addLine(event.line)
     else view.enter(event.state)
   }
 }
 
 async function printLog(cli: Cli, deployId: string): Promise<void> {
-  for await (const event of watchDeploy(cli, deployId)) {
+  for await (const event of watchDeploy(cli, deployId).events) {
     if ('line' in event) cli.out.json(event.line)
   }
 }
@@ -84,6 +86,10 @@ async function reportLive(
   const states = await fetchStates(cli, deploy.id)
   const detail = address ? plain(address) : name
   out.say(phaseLine(out, { mark: '✔', name: 'live', detail, durationMs: totalMs(states) }))
+  const phases = await fetchPhases(cli, deploy.id)
+  const [slowest] = phases.sort((a, b) => b.duration_ms - a.duration_ms)
+  if (slowest)
+    out.say(out.tint('dim', `   slowest: ${plain(slowest.name)}, ${duration(slowest.duration_ms)}`))
   for (const line of warningLines(out.tint, name, deploy)) out.say(line)
   const previous = await previousLiveDeploy(cli, deploy)
   if (type === 'cron_job') out.say(nextStep(out, 'next', `berth schedule ${name}`))
@@ -103,6 +109,12 @@ async function reportFailed(cli: Cli, deploy: Deploy, service: Service): Promise
   for (const line of paragraph(deploy.error ?? 'no reason available', '   ', room)) out.say(line)
   for (const line of paragraph(deploy.hint ?? '', '   ', room)) out.say(out.tint('dim', line))
   out.say(nextStep(out, 'why', `berth why ${deploy.id}`))
+}
+
+/** Empty for an older server: a live deploy must not fail the command. */
+async function fetchPhases(cli: Cli, id: string): Promise<Why['phases']> {
+  const why = await fetchWhy(cli, deployPath(id)).catch(() => null)
+  return why?.phases ?? []
 }
 
 /** The last deploy before this one that went live, for a rollback. */

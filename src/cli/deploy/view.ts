@@ -14,8 +14,6 @@ export interface DeployView {
 interface RunningState {
   name: string
   at: number
-  /** By the clock of this machine, which may differ from that of the server. */
-  seenAt: number
   note: string
   excerpt: Excerpt
   tally: ReturnType<typeof createBuildTally>
@@ -31,13 +29,14 @@ const hiddenStates = [...unwindingStates, 'live', 'draining', 'deactivated', 'fa
 /** Waiting for the turn gets a line only if there was something to wait for. */
 const minShownWaitMs = 1000
 
-export function createDeployView(out: Output): DeployView {
-  let running = enterState('queued', Date.now())
+/** `now` is the clock of the shown durations. */
+export function createDeployView(out: Output, now: () => number): DeployView {
+  let running = enterState('queued', now())
   let isFirst = true
 
   function draw(spinner: string): string[] {
     if (hiddenStates.includes(running.name)) return []
-    const durationMs = Date.now() - running.seenAt
+    const durationMs = Math.max(0, now() - running.at)
     const { name, tally, note } = running
     const detail = tally.current() ?? note
     const line = phaseLine(out, { mark: spinner, name, detail, durationMs })
@@ -83,7 +82,6 @@ function enterState(name: string, at: number): RunningState {
   return {
     name,
     at,
-    seenAt: Date.now(),
     note: '',
     excerpt: createExcerpt(failureLines),
     tally: createBuildTally(),

@@ -27,7 +27,8 @@ test('a deploy that goes live prints the address on stdout and its undo, with ex
   assert.equal(code, 0)
   assert.equal(await (await fetch(stdout.trim())).text(), 'one')
   const lines = stderr.trimEnd().split('\n')
-  assert.match(lines.at(-2)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+(\\.\\d)?s$`))
+  assert.match(lines.at(-3)!, new RegExp(`^ ✔ live +${stdout.trim()} +\\d+(\\.\\d)?s$`))
+  assert.match(lines.at(-2)!, /^ {3}slowest: \w+, \d+(\.\d)?s$/)
   assert.equal(lines.at(-1), `   undo: berth rollback ${name} ${first.id}`)
   const reported = lines.map((line) => /^ ✔ (\w+)/.exec(line)?.[1]).filter(Boolean)
   assert.deepEqual(reported, phases)
@@ -148,7 +149,7 @@ test('at a terminal each state has one line, and lines fit', async (t) => {
   const label = terminal.screen()
   assert.deepEqual(
     label.map((line) => line.trim().split(/\s+/).slice(0, 2).join(' ')),
-    phases.map((name) => `✔ ${name}`),
+    [...phases.map((name) => `✔ ${name}`), 'slowest: building,'],
   )
   const widths = [...moving, ...label].map((line) => line.length)
   assert.ok(Math.max(...widths) === 79, String(widths))
