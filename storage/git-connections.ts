@@ -42,9 +42,6 @@ export function openGitConnections(store: Store, sealer: Sealer) {
     putSecrets: (id: string, value: GitSecrets) => store.commit(() => secrets.put(id, value)),
     removeWithin: secrets.remove,
     application: (provider: string, baseUrl: string) => applications.get(keyOf(provider, baseUrl)),
-    /** Whether there is one at any instance of the provider. */
-    hasApplication: (provider: string) =>
-      applications.keys().some((key) => key.startsWith(keyOf(provider, ''))),
     putApplicationWithin: (provider: string, baseUrl: string, value: GitApplication) =>
       applications.put(keyOf(provider, baseUrl), value),
   }

@@ -99,7 +99,7 @@ async function askSource(cli: Cli): Promise<Record<string, string>> {
   return chooseRepository(cli, instead)
 }
 
-// The questions of `berth create`. The server checks the answers.
+// The questions of `berth create`. The server checks the answers, which are not empty.
 
 function askName(cli: Cli): Promise<string> {
   return askText(cli, {

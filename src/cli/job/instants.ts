@@ -17,5 +17,10 @@ export function dayAndTime(at: string, timeZone: string, now = new Date()): stri
 }
 
 function format(options: Intl.DateTimeFormatOptions, timeZone: string, instant: Date): string {
-  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone }).format(instant)
+  try {
+    return new Intl.DateTimeFormat('en-GB', { ...options, timeZone }).format(instant)
+  } catch {
+    // The server may know a newer time zone.
+    return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(instant)
+  }
 }

@@ -15,7 +15,7 @@ export interface Inspected {
 const name = 'packing'
 const shownPaths = 6
 
-/** Throws CliFailure for a source that the server would reject. */
+/** Throws CliFailure for an unreadable source, and for one that the server would reject. */
 export async function inspectSource({ out, signal }: Cli, folder: string): Promise<Inspected> {
   const startedAt = Date.now()
   let seen: Source | null = null

@@ -1,8 +1,8 @@
 // The uploaded entries of a folder: everything except .git and ignored files, always in the same order. Links
-// are entries and never followed. The server judges names and links.
+// are entries and never followed. A link or a name that the server would refuse is found before the upload.
 import type { Stats } from 'node:fs'
 import { lstat, readdir, readlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { size } from '../../quantities.ts'
 import { CliFailure } from '../failure.ts'
 import { type ExclusionReason, type FolderRules, rulesOf } from './ignore-files.ts'
@@ -74,17 +74,30 @@ async function addFolder(walk: Walk, rules: FolderRules, folder: string): Promis
 }
 
 async function addEntry(walk: Walk, rules: FolderRules, path: string): Promise<void> {
+  // Node reads what is not UTF-8 as this character.
+  if (path.includes('\uFFFD')) throw refused(path, 'has a name that is not UTF-8')
   const absolutePath = join(walk.source.folder, path)
   const stats = await lstat(absolutePath)
   const isFolder = stats.isDirectory()
   const reason = rules.exclusionOf(walk.prefix + path, isFolder)
   if (reason !== null) return void walk.source.ignored.push({ path: isFolder ? `${path}/` : path, reason })
-  if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await readlink(absolutePath)))
+  if (stats.isSymbolicLink()) add(walk, toEntry(path, 'link', stats, await targetOf(walk, path)))
   else if (stats.isFile()) add(walk, toEntry(path, 'file', stats))
   else if (!isFolder) walk.source.specialFiles.push(path)
   if (!isFolder) return
   add(walk, toEntry(path, 'folder', stats))
   await addFolder(walk, rules.enter(walk.prefix + path), path)
+}
+
+async function targetOf({ source }: Walk, path: string): Promise<string> {
+  const target = await readlink(join(source.folder, path))
+  const leavesSource = target.startsWith('/') || /^\.\.(\/|$)/.test(posix.join(posix.dirname(path), target))
+  if (leavesSource || target.includes('\uFFFD')) throw refused(path, 'is a link that leads out of the source')
+  return target
+}
+
+function refused(path: string, problem: string): CliFailure {
+  return new CliFailure(`${path} ${problem}`, { hint: 'change it, or exclude it in .berthignore' })
 }
 
 function toEntry(path: string, kind: SourceEntry['kind'], stats: Stats, target = ''): SourceEntry {

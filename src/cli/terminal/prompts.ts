@@ -36,7 +36,8 @@ export async function confirmByName(
 export async function askText(cli: Cli, question: Question & { placeholder?: string }): Promise<string> {
   const { clack, common } = await begin(cli, question)
   const { message, placeholder = '' } = question
-  return (answered(await clack.text({ ...common, message, placeholder })) ?? '').trim()
+  const validate = (text?: string) => (text?.trim() ? undefined : 'an answer is needed')
+  return answered(await clack.text({ ...common, message, placeholder, validate })).trim()
 }
 
 export async function askSecret(cli: Cli, question: Question): Promise<string> {

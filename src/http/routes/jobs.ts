@@ -108,7 +108,7 @@ function commandOf({ name, type }: ServiceRow, body: CreateJob): string | null {
   const command = body.command?.trim() ? body.command : null
   if (command === null && type !== 'cron_job') {
     const message = 'is required: only a cron job has its own command'
-    throw invalidField('command', message, undefined, 'required')
+    throw invalidField('command', message, `berth run ${name} -- COMMAND`, 'required')
   }
   return command
 }
