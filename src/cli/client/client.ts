@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Why } from '../../api/parts/failure.ts'
+import { type SettingName, serviceSettings } from '../../domain/service-settings.ts'
 import { readText } from '../bounded-text.ts'
 import { CliFailure, exitCodes, interruption } from '../failure.ts'
 
@@ -18,6 +19,8 @@ interface OpenOptions {
   query?: Query
   headers?: Record<string, string>
   signal?: AbortSignal
+  /** How error messages name a field of the body; by default as the API does. */
+  nameOf?: (path: string) => string
 }
 
 export interface Client {
@@ -70,7 +73,7 @@ export function createClient({ url, token, isAssumed, signal }: ClientOptions): 
     const response = await fetch(addressOf(url, path, options.query), request).catch((error: unknown) => {
       throw ended.aborted ? interruption() : unreachable(url, error, isAssumed)
     })
-    if (response.status >= 300) throw await toFailure(url, response)
+    if (response.status >= 300) throw await toFailure(url, response, options.nameOf)
     return response
   }
 
@@ -79,7 +82,8 @@ export function createClient({ url, token, isAssumed, signal }: ClientOptions): 
       body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-    const response = await open(method, path, { ...options, ...sent })
+    const nameOf = (field: string) => fieldName(field, body)
+    const response = await open(method, path, { ...options, ...sent, nameOf })
     return readJson<T>(response, { url, signal })
   }
 
@@ -138,15 +142,21 @@ export function addressOf(url: string, path: string, query: Query = {}): string 
   return `${url}/api/v1${path}${mark}${search}`
 }
 
-export async function toFailure(url: string, response: Response): Promise<CliFailure> {
+export async function toFailure(
+  url: string,
+  response: Response,
+  nameOf = (path: string) => path,
+): Promise<CliFailure> {
   const { status } = response
   const location = response.headers.get('location')
   if (status < 400 && location) return redirected(url, location)
   const problem = parseProblem(await readText(response, maxMib.refusal).catch(() => ''))
   if (!problem) return notABerthServer(url, status)
   const isRefused = problem.code === 'unauthorized'
-  const fields = (problem.errors ?? []).map(({ path, message }) => `${path}: ${message}`)
-  const detail = problem.detail ?? `the server responded with ${status}`
+  const fields = (problem.errors ?? []).map(({ path, message }) => `${nameOf(path)}: ${message}`)
+  const [{ path = '' } = {}] = problem.errors ?? []
+  const said = problem.detail ?? `the server responded with ${status}`
+  const detail = path !== '' && said.startsWith(`${path}: `) ? nameOf(path) + said.slice(path.length) : said
   return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
     exitCode: exitCodeOfStatus[status] ?? exitCodes.failed,
     hint: isRefused ? `log in: berth login ${url}` : problem.hint,
@@ -238,4 +248,25 @@ export async function fetchNewest<One extends { id: string }>(
     found.push(...page)
     if (page.length < pageSize || found.length >= limit) return found
   }
+}
+
+/** `path` is the server's, such as `set.0.value`; `body` is what was sent. */
+export function fieldName(path: string, body: unknown): string {
+  const [field = '', ...below] = path.split('.')
+  const [index = ''] = below
+  const value = own(body, field)
+  if (field === 'set' || field === 'env') return String(own(own(value, index), 'key') ?? path)
+  if (field === 'unset' || field === 'custom_domains') return String(own(value, index) ?? path)
+  if (field === 'deploy_id' || field === 'backup_id') return String(value ?? path)
+  if (field === 'build_args') return ['--build-arg', ...below].join(' ')
+  if (field === 'timeout_seconds') return '--timeout'
+  const flags = serviceSettings[field as SettingName]?.flag?.flags ?? `--${field.replaceAll('_', '-')}`
+  const [flag = field] = flags.split(' ')
+  return flag === `--${field}` ? path : flag
+}
+
+function own(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? value[key as keyof typeof value]
+    : undefined
 }

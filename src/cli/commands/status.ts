@@ -5,6 +5,7 @@ import { count } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
+import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { printNext } from '../follow-up.ts'
 import { readable, stateStyle } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
@@ -39,21 +40,25 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   if (isIdle) printNext(cli, `berth schedule ${chosen}`)
 }
 
-/** Runs until Ctrl-C, or until the server does not respond. */
+/** Runs until Ctrl-C. After the first successful response, waits for an unavailable server to return. */
 async function watch(cli: Cli, name: string, look: () => Promise<ServiceStatus>): Promise<never> {
   const { out, signal } = cli
   let last: ServiceStatus | null = null
-  try {
-    for (;;) {
-      const status = await look()
-      await showChange(out, name, last, status)
-      last = status
-      await sleep(pollMs, signal)
-    }
-  } finally {
-    out.rest()
-    if (last && isDrawn(out)) for (const line of await statusLines(out, name, last)) out.print(line)
+  let isUnavailable = false
+  while (!signal.aborted) {
+    const status: ServiceStatus | null = await look().catch((error: unknown) => {
+      if (signal.aborted || (last && isTransient(error))) return null
+      throw error
+    })
+    if (status) await showChange(out, name, last, status)
+    else if (!isUnavailable && !signal.aborted) out.say('the server does not respond; retrying')
+    isUnavailable = status === null
+    last = status ?? last
+    await sleep(pollMs, signal).catch(() => null)
   }
+  out.rest()
+  if (last && isDrawn(out)) for (const line of await statusLines(out, name, last)) out.print(line)
+  throw interruption()
 }
 
 /** Redraws the status on a live terminal. Otherwise prints the status only when it has changed. */
@@ -67,6 +72,11 @@ async function showChange(out: Output, name: string, last: ServiceStatus | null,
 
 function isDrawn(out: Output): boolean {
   return out.isLive && out.isTerminal && !out.isJson
+}
+
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof CliFailure)) return false
+  return error.exitCode === exitCodes.unreachable || error.exitCode === exitCodes.failed
 }
 
 /** Without the usage and the traffic, which change constantly. */

@@ -1,14 +1,18 @@
 // Follows a job run. It belongs to the server: to stop following does not stop it.
 import { once } from 'node:events'
 import type { JobRun } from '../../api/job.ts'
+import { sleep } from '../../async/sleep.ts'
 import { jobPath } from '../client/client.ts'
 import { followEvents, type LogLine, parseLogLine } from '../client/event-stream.ts'
 import type { Cli } from '../client/session.ts'
-import { type CliFailure, exitCodes, interruption, withResumeHint } from '../failure.ts'
+import { CliFailure, exitCodes, interruption, withResumeHint } from '../failure.ts'
 import type { OutputStream } from '../invocation.ts'
 import { coloured, type Output, plain, wantsColour } from '../terminal/output.ts'
 import { clip, paragraph, phaseLine } from '../terminal/phase-line.ts'
 
+const retryMs = 500
+/** How long to wait for a server that stops right after the last line of the log. */
+const unreachableTimeoutMs = 60_000
 const maxExitCode = 255
 
 /** Shows a run until it ends; --json prints its log lines as the API returns them. Ctrl-C throws (130). */
@@ -25,7 +29,7 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
       if (logLine.stream !== 'system' || logLine.mark === 'running') phase = 'running'
       await showLine(cli, logLine)
     }
-    return await cli.client.call<JobRun>('GET', jobPath(id))
+    return await fetchFinishedRun(cli, id)
   } catch (error) {
     throw signal.aborted
       ? runContinues(id)
@@ -55,6 +59,17 @@ function onOneLine(out: Output, text: string): string {
 function stripControls(stream: OutputStream, isColoured: boolean, text: string): string {
   if (!stream.isTTY) return text
   return isColoured ? coloured(text) : plain(text)
+}
+
+async function fetchFinishedRun({ client, signal }: Cli, id: string): Promise<JobRun> {
+  for (const deadline = Date.now() + unreachableTimeoutMs; ; await sleep(retryMs, signal)) {
+    try {
+      return await client.call<JobRun>('GET', jobPath(id))
+    } catch (error) {
+      const isUnavailable = error instanceof CliFailure && error.exitCode === exitCodes.unreachable
+      if (!isUnavailable || signal.aborted || Date.now() > deadline) throw error
+    }
+  }
 }
 
 function runContinues(id: string): CliFailure {

@@ -123,10 +123,10 @@ describe('berth env', { concurrency: 4 }, () => {
     const misnamed = await berth(t, ['env', 'set', name, 'FINE=1', 'MY-KEY=hunter2'])
 
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, / set\.0\.value: must be at most 64 KiB long/)
+    assert.match(refused.stderr, / A: must be at most 64 KiB long/)
     assert.doesNotMatch(refused.stderr, /xxx/)
-    assert.match(misnamed.stderr, / set\.\d\.key: must be letters/)
-    assert.doesNotMatch(misnamed.stderr, /hunter2/)
+    assert.match(misnamed.stderr, / MY-KEY: must be letters/)
+    assert.doesNotMatch(misnamed.stderr, /hunter2|set\./)
   })
 
   test('import names the file and the line that it cannot read, and no part of a value', async (t) => {
