@@ -1,5 +1,5 @@
-// Faults that end the edge, its container or its daemon: after each, all services respond within a minute, by
-// one version each, and the records are correct.
+// Faults that end or freeze the edge, its container, or the daemon in a switch: after each, all services
+// respond within a minute, by one version each, and the records are correct.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileScope } from '../support/daemon/scope.ts'

@@ -1,4 +1,4 @@
-// The end of a replaced version: open requests may finish until its deadline, and nothing else delays it.
+// The end of a replaced version: open requests may finish until its deadline, and streams hear of it then.
 // Durations are compared with the service's drain_seconds, never with the speed of the machine.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

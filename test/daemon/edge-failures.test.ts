@@ -1,5 +1,4 @@
-// Broken versions and crashing instances: no client reaches them through the edge, and the old version
-// continues to serve.
+// Broken versions: no client reaches them through the edge, and the old version continues to serve.
 // All deploys of this file must run for 5 s before they replace anything.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

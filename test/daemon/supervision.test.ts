@@ -1,4 +1,4 @@
-// Live instances that exit, disappear, are scaled, suspended and removed.
+// Live instances that exit or disappear, and services that are suspended and removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Docker from 'dockerode'

@@ -1,4 +1,4 @@
-// Deleted datastores on a real engine: restored ones have every byte, purged or expired ones leave nothing.
+// Deleted datastores on a real engine: restored ones have every byte, purged ones leave nothing.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'

@@ -35,6 +35,12 @@ test('another scheme counts as no credential, so the cookie decides', async (t) 
   }
 })
 
+test('a wrong token is refused even beside a good cookie', async (t) => {
+  const api = await startWithAccount(t)
+
+  assert.deepEqual(await outcomes(api, 'Bearer bth_wrong'), [unauthorized, unauthorized])
+})
+
 test('a request with a missing or wrong credential learns how to authenticate', async (t) => {
   const api = await startWithAccount(t)
 
@@ -43,6 +49,25 @@ test('a request with a missing or wrong credential learns how to authenticate', 
     assert.equal(outcomeOf(response), unauthorized)
     assert.equal(response.headers['www-authenticate'], 'Bearer')
   }
+})
+
+test('a header of maximum length is parsed in linear time', async (t) => {
+  const api = await startWithAccount(t)
+  const askedWith = async (authorization: string) => {
+    const startedAt = performance.now()
+    await api.signedOut().call('GET', '/services', undefined, { authorization })
+    return performance.now() - startedAt
+  }
+  const blanks = `Bearer x${' '.repeat(15_000)}x`
+  const best = async (authorization: string) => {
+    const times = []
+    for (let count = 0; count < 5; count++) times.push(await askedWith(authorization))
+    return Math.min(...times)
+  }
+
+  const [plain, long] = [await best(`Bearer ${'x'.repeat(15_000)}`), await best(blanks)]
+
+  assert.ok(long < 25 * plain, `${long} ms instead of ${plain} ms`)
 })
 
 test('a token is refused for account routes before the body is read', async (t) => {

@@ -1,4 +1,4 @@
-// Services: rows under concurrent changes, unique names and domains, and the archive that one deploys.
+// Services: rows under concurrent changes, unique names and domains, and reports of their deploys.
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceRow } from '../../storage/services.ts'

@@ -43,7 +43,7 @@ test('storing an attempt deletes expired attempts of all targets', async (t) => 
 
 test('setting a new password on the server clears all attempts', async (t) => {
   const storage = await temporaryStorage(t)
-  const sorts: GuessTarget[] = ['sign_in', 'sign_in/host', 'current_password']
+  const sorts: GuessTarget[] = ['sign_in', 'sign_in/device-1', 'current_password']
   for (const guessed of sorts) await recordAttempts(storage, guessed, 7)
 
   await storage.commit(() => storage.attempts.clear())

@@ -1,7 +1,7 @@
 import { equal, throws } from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
@@ -49,6 +49,23 @@ test('a directory can be locked again after its release, and a second release ch
 
   throws(() => lockDirectory(directory), { code: 'data_directory_in_use' })
   second.release()
+})
+
+test('a system without locks is an error, not a successful lock', (t) => {
+  const directory = temporaryDirectory(t)
+  const { PATH } = process.env
+  t.after(() => Object.assign(process.env, { PATH }))
+
+  process.env.PATH = directory
+
+  const refusal = (reason: RegExp) => ({ code: 'lock_unavailable', message: reason })
+  throws(() => lockDirectory(directory), refusal(/^The data directory cannot be locked: .*flock ENOENT$/))
+  const flock = (body: string) =>
+    writeFileSync(join(directory, 'flock'), `#!${process.execPath}\n${body}\n`, { mode: 0o700 })
+  flock('process.exit(71)')
+  throws(() => lockDirectory(directory), refusal(/: flock ended with 71$/))
+  flock("console.error('no locks here\\n'); process.exit(71)")
+  throws(() => lockDirectory(directory), refusal(/: no locks here$/))
 })
 
 async function startHolder(t: TestContext, directory: string) {
