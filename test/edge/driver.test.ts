@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { Driver } from '../../src/edge/driver.ts'
 import { workerUser } from '../../src/edge/host-process.ts'
 import { fingerprintOfPem, openRuntime, readRuntimeState } from '../../src/edge/runtime.ts'
@@ -199,6 +200,43 @@ test('a certificate is served, replaced and removed without a new process', asyn
   assert.equal(await found(), second.fingerprint)
   assert.equal(readFileSync(edge.files.certificate('a.test'), 'utf8'), second.pem)
   assert.equal(await edge.driver.identify(), before)
+})
+
+/** The fingerprint of the certificate that a client is shown; it may be the default one. */
+function shownAt(port: number, servername: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const place = { port, host: '127.0.0.1', servername, rejectUnauthorized: false }
+    const socket = connectTls(place, () => {
+      resolve(fingerprintOfPem(socket.getPeerX509Certificate()!.toString()))
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
+}
+
+test('clients are shown a wildcard, its renewal also after a restart, and not a dropped one', async (t) => {
+  const edge = await startEdge(t)
+  const before = await edge.driver.identify()
+  const shown = () => shownAt(edge.frame.httpsPort, 'any.example.com')
+  const [first, renewed] = [await certificateFor('*.example.com'), await certificateFor('*.example.com')]
+  const serve = ({ pem }: typeof first) =>
+    edge.driver.apply({ ...noRoutes, certificates: [{ host: '*.example.com', pem }] })
+
+  for (const certificate of [first, renewed]) {
+    await serve(certificate)
+    assert.equal(await shown(), certificate.fingerprint)
+  }
+  assert.notEqual(await shownAt(edge.frame.httpsPort, 'example.com'), renewed.fingerprint)
+  assert.equal(await edge.driver.identify(), before)
+
+  await edge.process.stop()
+  await edge.process.ensure(new AbortController().signal)
+  assert.equal(await shown(), renewed.fingerprint)
+
+  const restarted = await edge.driver.identify()
+  await edge.driver.apply(noRoutes)
+  assert.notEqual(await shown(), renewed.fingerprint)
+  assert.equal(await edge.driver.identify(), restarted)
 })
 
 test('the worker runs as another user in an empty root, also after a reload', async (t) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type AccessEvent, type AccessMark, readAccess } from '../../src/edge/access-events.ts'
@@ -207,6 +208,24 @@ test('a very long request is logged too, truncated', async (t) => {
   await edge.ask('a.test', `/${'é'.repeat(1000)}`.replace(/é/g, '%C3%A9'), { headers })
   const [event] = await readEvents(t, edge, null, 1)
   assert.deepEqual([event!.path.length, event!.agent], [1000, '"'.repeat(300)])
+})
+
+test('an instance gets a request with a small body only when the body is complete', async (t) => {
+  const edge = await startEdge(t)
+  const seen: string[] = []
+  const port = await serveUpstream(t, async (request, response) => {
+    seen.push(request.url!)
+    response.end(await text(request))
+  })
+  await startWith(edge, port)
+  const socket = connect(edge.frame.httpPort, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.write('POST /slow HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\ncontent-length: 5\r\n\r\nwhol')
+  for (let count = 0; count < 20; count++) await edge.ask('a.test', '/fast')
+
+  assert.deepEqual(seen, Array(20).fill('/fast'))
+  socket.write('e')
+  assert.match(await text(socket), /^HTTP\/1\.1 200 .*whole/s)
 })
 
 test('each request is logged once, without its query, also for a reader that resumes later', async (t) => {
