@@ -10,6 +10,7 @@ import { createGitProvider } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { filesWith } from '../support/storage/canary.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const redirect_uri = 'https://berth.example.com/git/callback'
 
@@ -113,4 +114,34 @@ test('a connection and an authorization in the browser survive a kill of the dae
   assert.equal(installed.status, 'connected')
   assert.equal(installed.connection.id, started.connection.id)
   await daemon.api.get(`/git/connections/${installed.connection.id}/repositories`)
+})
+
+long('a code that was sent when the daemon was killed is never sent again', async (t) => {
+  let isHeld = true
+  const provider = await createGitProvider(t, {
+    override: ({ path }) => (path.startsWith('/oauth/token') && isHeld ? 'hang' : null),
+  })
+  const daemon = await startDaemon(t)
+  const application = { client_id: 'client', client_secret: 'the client secret' }
+  const request = { provider: 'gitlab', base_url: provider.url, redirect_uri }
+  const started = await daemon.api.post('/git/authorize', { ...request, ...application })
+  const pending = daemon.api
+    .call('POST', '/git/callback', provider.approve(started.url, 'ada'))
+    .catch(() => null)
+  const sent = () => provider.requests.filter(({ path }) => path.startsWith('/oauth/token')).length
+  while (sent() === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await daemon.kill()
+  await pending
+  isHeld = false
+  await daemon.start()
+
+  const { api } = daemon
+  const path = `/git/connections/${started.connection.id}`
+  while ((await api.get(path)).phase === 'exchanging') await new Promise((resolve) => setTimeout(resolve, 20))
+  const connection = await api.get(path)
+  assert.deepEqual([connection.status, connection.error], ['pending', 'the authorization was interrupted'])
+  assert.equal(sent(), 1)
+  const resumed = await api.post('/git/authorize', { connection_id: connection.id, redirect_uri })
+  const done = await api.post('/git/callback', provider.approve(resumed.url, 'ada'))
+  assert.deepEqual([done.status, done.connection.id], ['connected', connection.id])
 })

@@ -67,6 +67,18 @@ test('a submodule of another owner gets the credentials only if the service name
   assert.equal(requestsFor(forge, '/team/secret.git/').length > 0, true)
 })
 
+test("credentials in the service's own URL follow the same rule", async (t) => {
+  const { forge, repoUrl } = await openForge(t)
+  const { api } = await startDaemon(t)
+  const own = repoUrl.replace('://', `://oauth2:${forge.createToken('ada')}@`)
+  await create(api, own, 'foreign')
+
+  const denied = await deploy(api)
+
+  assert.equal(denied.deploy.error_details.owner, 'team', denied.log)
+  assert.deepEqual(requestsFor(forge, '/team/secret.git/'), [])
+})
+
 test('an app gets a token for each repository, and none for those of others', async (t) => {
   const { forge, repoUrl } = await openForge(t)
   const { api } = await startDaemon(t)

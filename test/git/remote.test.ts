@@ -32,6 +32,19 @@ test('branches are listed with the default branch first and the others by name',
   assert.deepEqual(await branchesOf(repository.directory), list)
 })
 
+test('more than 100,000 branches are refused with the limit', async (t) => {
+  const repository = createRepository(t)
+  const sha = repository.commit('First', {})
+  const names = Array.from({ length: 100_000 }, (_, at) => `${sha} refs/heads/${String(at).padStart(6, '0')}`)
+  const header = '# pack-refs with: peeled fully-peeled '
+  writeFileSync(join(repository.directory, '.git/packed-refs'), `${[header, ...names].join('\n')}\n`)
+
+  await assert.rejects(branchesOf(repository.directory), {
+    code: 'git_remote_unreachable',
+    message: `cannot read ${repository.directory}: it has more than 100000 branches`,
+  })
+})
+
 test('an empty repository has no branches and no default branch', async (t) => {
   const { directory } = createRepository(t)
 

@@ -163,21 +163,39 @@ test('a broken .gitmodules is reported', async (t) => {
 
 const section = (name: string, settings: string) => `[submodule "${name}"]\n${settings}`
 
-test('a .gitmodules with many submodules is refused with the limit', async (t) => {
-  const { app, pinned, url } = await createPair(t)
-  const sections = Array.from({ length: 10_001 }, (_, at) => section(`${at}`, `path=${at}\nurl=../lib\n`))
-  app.git('update-index', '--add', '--cacheinfo', `160000,${pinned},lib`)
-  app.commit('Excessive', { '.gitmodules': sections.join(''), lib: 'x' })
-  app.git('update-index', '--replace', '--cacheinfo', `160000,${pinned},lib`)
-  app.git('commit', '--quiet', '--message', 'Link')
+/** Each is small as a pack, and was read whole. */
+const excessive: [what: string, file: string, message: RegExp][] = [
+  ['a large file', section('x', 'a=1\n'.repeat(300_000)), /^\.gitmodules is larger than 1 MiB$/],
+  [
+    'a long name with many settings',
+    section('x'.repeat(500_000), 'a=1\n'.repeat(100_000)),
+    /^\.gitmodules cannot be read as a git configuration: its output is larger than 4 MiB$/,
+  ],
+  [
+    'many submodules',
+    Array.from({ length: 10_001 }, (_, at) => section(`${at}`, `path=${at}\nurl=../lib\n`)).join(''),
+    /^\.gitmodules names more than 10000 submodules$/,
+  ],
+  [
+    'a URL of slashes',
+    section('x', `path=lib\nurl=/${'/'.repeat(900_000)}x\n`),
+    /^submodule 'lib' is refused: repository URL is longer than 2048 characters$/,
+  ],
+]
 
-  const checkout = startCheckout(t, { url: `${url}/app` })
+for (const [what, file, message] of excessive) {
+  test(`a .gitmodules with ${what} is refused with the limit`, async (t) => {
+    const { app, pinned, url } = await createPair(t)
+    app.git('update-index', '--add', '--cacheinfo', `160000,${pinned},lib`)
+    app.commit('Excessive', { '.gitmodules': file, lib: 'x' })
+    app.git('update-index', '--replace', '--cacheinfo', `160000,${pinned},lib`)
+    app.git('commit', '--quiet', '--message', 'Link')
 
-  await assert.rejects(checkout.done, {
-    code: 'source_invalid',
-    message: '.gitmodules names more than 10000 submodules',
+    const checkout = startCheckout(t, { url: `${url}/app` })
+
+    await assert.rejects(checkout.done, { code: 'source_invalid', message })
   })
-})
+}
 
 const overSsh: [parent: string, basePath: string, submodule: string, readAs: string | null][] = [
   ['https://git.example.com/ada/shop', '', 'git@git.example.com:ada/lib.git', '/ada/lib.git'],
