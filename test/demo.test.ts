@@ -26,6 +26,18 @@ test('the demo shows both versions, fails no request and leaves nothing', async 
   await assertGone(demo.output())
 })
 
+test('an interrupt in the middle of the first deploy leaves nothing', async (t) => {
+  const demo = startDemo(t, '--once')
+  await demo.untilShown(/fetching/)
+
+  demo.interrupt()
+  await demo.end()
+
+  assert.match(demo.output(), /Interrupted/)
+  assert.doesNotMatch(demo.output(), /Hello, v2/)
+  await assertGone(demo.output())
+})
+
 test('an unknown option is rejected with the usage', async (t) => {
   const demo = startDemo(t, '--nonsense')
 
@@ -39,11 +51,15 @@ interface Demo {
   output(): string
   /** Resolves with the exit code, or null after a signal. */
   end(): Promise<number | null>
+  untilShown(words: RegExp): Promise<void>
+  /** Ctrl-C as a terminal sends it: to npm, the demo and its daemon. */
+  interrupt(): void
 }
 
 function startDemo(t: TestContext, option: string): Demo {
   const child = spawn('npm', ['run', '--silent', 'demo', '--', option], {
     cwd: home,
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
@@ -57,6 +73,11 @@ function startDemo(t: TestContext, option: string): Demo {
       const [code] = await closed
       return code
     },
+    async untilShown(words) {
+      while (!words.test(output))
+        await Promise.race([once(child.stdout, 'data'), closed.then(() => assert.fail(output))])
+    },
+    interrupt: () => void process.kill(-child.pid!, 'SIGINT'),
   }
 }
 

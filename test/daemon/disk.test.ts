@@ -175,3 +175,28 @@ long('the owner is that of the live image unless it is named, and links are not 
   }
   assert.equal((await api.call('POST', '/disks/none/chown', { owner: '1' })).status, 404)
 })
+
+test('a change of owner that the daemon did not survive is done by the next one', async (t) => {
+  const { daemon } = suite
+  const settings = { disk_mount_path: '/data', start_command: 'exec httpd -f -p $PORT -h /data' }
+  const { id, name } = await createService(t, suite.api, { Dockerfile: await dockerfile() }, settings)
+  const disk = `${daemon.prefix}-${id}`
+  await suite.api.call('POST', `/disks/${disk}/chown`, { owner: '7:8' })
+  assert.equal((await suite.api.call('POST', `/disks/${disk}/chown`, { owner: '9:9' })).status, 409)
+  await daemon.kill()
+  await daemon.start()
+
+  const chown = await until('the new owner', async () => {
+    const now = await suite.api.get(`/disks/${disk}/chown`)
+    return now.status !== 'running' && now
+  })
+  assert.deepEqual([chown.status, chown.uid, chown.gid], ['succeeded', 7, 8], chown.error)
+  assert.deepEqual(
+    (await findLeftovers(daemon.prefix)).containers.filter((one) => one.includes('-tool-')),
+    [],
+  )
+  assert.equal((await suite.api.call('DELETE', `/services/${name}`)).status, 204)
+  await until('its end', async () => (await suite.api.call('GET', `/services/${name}`)).status === 404)
+  const kept = await suite.api.call('POST', `/disks/${disk}/chown`, { owner: '1' })
+  assert.deepEqual([kept.status, kept.body.code], [409, 'conflict'])
+})

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Body } from '../support/daemon/api.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { finishedDeploy, until } from '../support/daemon/service.ts'
@@ -84,6 +85,30 @@ for (const kind of ['container', 'host'] as const) {
     if (kind === 'container') await untilOneEdge(site)
   })
 }
+
+test('a daemon killed during an upgrade leaves one edge, and no request fails', async (t) => {
+  const site = await openEdgeSite(scope)
+  const service = await createService(scope, site.daemon.api, await edgeApp('one'), { drain_seconds: 2 })
+  await site.untilAnswers(service, 'one')
+  const load = startLoad(t, { ...site.placeOf(service), inFlight: 10 })
+  for (let count = 0; count < times; count++) {
+    await load.round()
+    await site.daemon.api.post('/edge/upgrade', { force: true })
+    await sleep(((count + 1) * 1500) / (times + 1))
+    await site.daemon.kill()
+    await load.round()
+    await site.daemon.start()
+    await untilOneEdge(site)
+  }
+  service.repository.commit('two', await edgeApp('two'))
+  const { id } = await site.daemon.api.post(`/services/${service.name}/deploys`)
+  assert.equal((await finishedDeploy(site.daemon.api, id)).status, 'live')
+  await site.untilDeactivated(service.first.id)
+  const since = Date.now()
+  await load.round()
+  await load.stop()
+  assert.deepEqual([load.failures, load.versionsSince(since)], [[], ['two']])
+})
 
 long('a start with another image upgrades to it; an image that does not start changes nothing', async (t) => {
   const site = await openEdgeSite(scope)

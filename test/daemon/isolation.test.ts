@@ -154,3 +154,21 @@ long('deleted firewall rules are restored, and a restart keeps them', { skip }, 
   await until('the API to know', async () => (await site.api.get('/info')).network_isolation.enforced)
   assert.ok(await isClosed())
 })
+
+test('connections stay open while rules are replaced', { skip }, async () => {
+  const server = await aPage('server')
+  const client = await aPage('client', {
+    env: [{ key: 'HOST', value: `\${{service.${server.name}.host}}` }],
+  })
+  const [from, to] = [await liveInstance(client.name), await liveInstance(server.name)]
+  const serve = 'i=0; while [ $i -lt 32 ]; do i=$((i+1)); echo $i; sleep 0.25; done | nc -l -p 7000'
+  const served = runIn(docker, to, 'sh', '-c', serve)
+  const read = runIn(docker, from, 'sh', '-c', `sleep 1; sleep 15 | nc ${server.name} 7000 | tail -n 1`)
+  for (const shared_network of [true, false]) {
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+    await site.api.patch(`/services/${server.name}`, { shared_network })
+  }
+
+  assert.equal((await read).trim(), '32')
+  await served
+})
