@@ -24,7 +24,6 @@ import { keepImageVolumes } from '../effects/disk/image-volumes.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
 import { createEngineReadiness } from '../effects/engine/readiness.ts'
-import { GitTokens } from '../effects/git-connection/tokens.ts'
 import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation/isolation.ts'
 import { createJobSlots } from '../effects/job-run/job-slots.ts'
@@ -92,7 +91,6 @@ export function openPorts(
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
     degradedReasons: new Map<string, string>(),
     downtimes: new Map<string, number>(),
-    gitTokens: new GitTokens({ storage, actors: supervisor, hostRules: settings.gitHosts }),
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,
     startedAt: new Date().toISOString(),

@@ -8,7 +8,6 @@ import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { Edge } from '../edge/haproxy-edge.ts'
 import type { InstanceEvents } from '../engine/instance-events.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
-import type { GitTokens } from '../git-connection/tokens.ts'
 import type { AddressPorts } from '../isolation/isolation.ts'
 import type { LogCollector } from '../logs/log-collector.ts'
 import type { SharedPorts } from '../ports.ts'
@@ -24,7 +23,6 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   buildSlots: LimitFunction
   /** Why live deploys are degraded, by their id. Each round of the upkeep reports the reason again. */
   degradedReasons: Map<string, string>
-  gitTokens: Pick<GitTokens, 'get'>
   /** Since when a service is down because its disk moves to another version: ms since 1970, by its id. */
   downtimes: Map<string, number>
   /** When this daemon started: a phase that started earlier is repeated, and the log mentions it. */

@@ -22,6 +22,7 @@ import {
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { accessRepository, findServed } from './repository-access.ts'
+import { useToken } from './tokens.ts'
 
 export interface TokenRequest {
   provider: GitProvider
@@ -140,7 +141,7 @@ function hintOf(token: string): string {
 async function listRepositories(ports: GitAccountsPorts, id: string): Promise<RepositoryList> {
   const connection = findConnection(ports.storage, id)
   const instance = instanceOf(connection, ports.settings.gitHosts)
-  return ports.gitTokens.use(id, async (token) => {
+  return useToken(ports, id, async (token) => {
     if (connection.auth === 'github_app') return installationRepositories(instance, token)
     return providers[connection.provider].repositories(instance, token)
   })

@@ -14,7 +14,7 @@ import {
 import { providers } from '../../git-providers/providers.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import type { GitTokens } from './tokens.ts'
+import { readToken } from './tokens.ts'
 
 type Connection = RecordOf<'git-connection'>
 
@@ -30,7 +30,7 @@ export interface RepositoryAccess {
 
 /** Never rejects because of a provider: a repository may be public. */
 export async function accessRepository(
-  ports: Pick<GitConnectionPorts, 'storage'> & { gitTokens: Pick<GitTokens, 'get'> },
+  ports: GitConnectionPorts,
   repository: RepositoryUrl,
 ): Promise<RepositoryAccess> {
   const access = { repository, credentials: repository.credentials, connection: null, problem: null }
@@ -46,14 +46,14 @@ export async function accessRepository(
   }
 }
 
-/** The token of an app is for this repository only. Throws like `GitTokens.get`. */
+/** The token of an app is for this repository only. Throws like `readToken`. */
 async function readCredentials(
-  { gitTokens }: { gitTokens: Pick<GitTokens, 'get'> },
+  ports: GitConnectionPorts,
   { id, provider }: Connection,
   { url }: RepositoryUrl,
 ): Promise<Credentials> {
   const name = posix.basename(url).replace(/\.git$/, '')
-  return { username: providers[provider].cloneUsername, password: await gitTokens.get(id, name) }
+  return { username: providers[provider].cloneUsername, password: await readToken(ports, id, name) }
 }
 
 /** The path of the connection's git provider on its host; empty for most, and without a connection. */
@@ -110,7 +110,7 @@ interface SubmoduleRules extends Pick<RepositoryAccess, 'repository' | 'credenti
 
 /** Only for its owner and those that the service names: everyone who may push can name any repository. */
 export function openSubmoduleAccess(
-  ports: { gitTokens: Pick<GitTokens, 'get'> },
+  ports: GitConnectionPorts,
   { repository, credentials, connection, addedOwners, onProblem }: SubmoduleRules,
 ): AccessSubmodule {
   const basePath = basePathOf(connection)

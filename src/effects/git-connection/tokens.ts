@@ -1,111 +1,103 @@
 // Supplies tokens of connected accounts. Those of app installations are created for each use. Others are in
 // the store; the actor of the connection renews them.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
-import type { Storage } from '../../../storage/index.ts'
 import { Failure } from '../../errors.ts'
-import type { HostRules } from '../../git/remote-host.ts'
-import { createInstallationToken } from '../../git-providers/github-app.ts'
+import { createInstallationToken, type GithubApp } from '../../git-providers/github-app.ts'
 import { type InvalidReason, invalidReasonOf, ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
-import type { ActorPort } from '../ports.ts'
 import { findConnection, instanceOf, waitForEndOf } from './instance.ts'
-
-interface TokenParts {
-  storage: Storage
-  actors: Pick<ActorPort, 'send'>
-  hostRules: HostRules
-}
+import type { GitConnectionPorts } from './ports.ts'
 
 type Stored = RecordOf<'git-connection'>
 
 /** An access token that ends sooner is renewed before it is used. */
 const accessLeadMs = 60 * 1000
 
-export class GitTokens {
-  readonly #parts: TokenParts
+/**
+ * The token of an app is for one repository, by its name without the owner; null is for all of them. Tokens
+ * of other authorizations read whatever the account may read. Throws `git_authorization_rejected` if the
+ * connection is not usable, `git_provider_unavailable` if the provider supplies no token now.
+ */
+export async function readToken(
+  ports: GitConnectionPorts,
+  id: string,
+  repository: string | null,
+): Promise<string> {
+  const connection = findConnection(ports.storage, id)
+  if (connection.status !== 'connected') throw notUsable(connection)
+  const secrets = ports.storage.gitConnections.secrets(id)
+  if (secrets === null) throw notUsable(connection)
+  if (secrets.kind === 'token') return secrets.token
+  if (secrets.kind === 'app') return createAppToken(ports, connection, secrets, repository)
+  return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : renewed(ports, connection)
+}
 
-  constructor(parts: TokenParts) {
-    this.#parts = parts
+/** For all repositories. A rejection that ends the authorization invalidates the connection. */
+export async function useToken<T>(
+  ports: GitConnectionPorts,
+  id: string,
+  work: (token: string) => Promise<T>,
+): Promise<T> {
+  const { storage } = ports
+  // For comparison: the rejection of an earlier authorization says nothing about the current one.
+  const secrets = () => JSON.stringify(storage.gitConnections.secrets(id))
+  const token = await readToken(ports, id, null)
+  const used = secrets()
+  try {
+    return await work(token)
+  } catch (error) {
+    const connection = findConnection(storage, id)
+    if (secrets() !== used) throw replacedMeanwhile()
+    throw await rejected(ports, connection, error)
   }
+}
 
-  /**
-   * The token of an app is for one repository, by its name without the owner; null is for all of them. Tokens
-   * of other authorizations read whatever the account may read. Throws `git_authorization_rejected` if the
-   * connection is not usable, `git_provider_unavailable` if the provider supplies no token now.
-   */
-  async get(id: string, repository: string | null): Promise<string> {
-    const connection = findConnection(this.#parts.storage, id)
-    if (connection.status !== 'connected') throw notUsable(connection)
-    const secrets = this.#parts.storage.gitConnections.secrets(id)
-    if (secrets === null) throw notUsable(connection)
-    if (secrets.kind === 'token') return secrets.token
-    if (secrets.kind === 'app') return this.#createInstallationToken(connection, repository)
-    return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : this.#renewed(connection)
+async function createAppToken(
+  ports: GitConnectionPorts,
+  connection: Stored,
+  app: GithubApp,
+  repository: string | null,
+): Promise<string> {
+  const { installation_id: installationId } = connection
+  if (installationId === null) throw notUsable(connection)
+  try {
+    const instance = instanceOf(connection, ports.settings.gitHosts)
+    return await createInstallationToken(instance, app, installationId, repository)
+  } catch (error) {
+    const isGone = error instanceof ProviderRejection && error.status === 404
+    throw await rejected(ports, connection, error, isGone ? 'uninstalled' : null)
   }
+}
 
-  /** For all repositories. A rejection that ends the authorization invalidates the connection. */
-  async use<T>(id: string, work: (token: string) => Promise<T>): Promise<T> {
-    const token = await this.get(id, null)
-    const used = this.#secretsOf(id)
-    try {
-      return await work(token)
-    } catch (error) {
-      const connection = findConnection(this.#parts.storage, id)
-      if (this.#secretsOf(id) !== used) throw replacedMeanwhile()
-      throw await this.#rejected(connection, error)
-    }
-  }
+/** The actor renews, so that there is only one renewal at a time and a crash does not lose it. */
+async function renewed({ storage, actors }: GitConnectionPorts, { id }: Stored): Promise<string> {
+  await actors.send(id, { type: 'renew', at: isoNow() })
+  const late = new Failure('git_provider_unavailable', 'the token of the connection was not renewed in time')
+  const connection = await waitForEndOf('renewing', id, storage, late)
+  const secrets = storage.gitConnections.secrets(id)
+  if (connection.status !== 'connected' || secrets?.kind !== 'oauth') throw notUsable(connection)
+  if (isFresh(secrets.expiresAt, 0)) return secrets.accessToken
+  const reason = connection.error ?? 'the provider did not respond'
+  throw new Failure('git_provider_unavailable', `the token of the connection could not be renewed: ${reason}`)
+}
 
-  /** For comparison: the rejection of an earlier authorization says nothing about the current one. */
-  #secretsOf(id: string): string {
-    return JSON.stringify(this.#parts.storage.gitConnections.secrets(id))
+/** Converts a rejection. One that ends the authorization makes the connection invalid. */
+async function rejected(
+  { actors }: GitConnectionPorts,
+  connection: Stored,
+  error: unknown,
+  known: InvalidReason | null = null,
+): Promise<unknown> {
+  if (!(error instanceof ProviderRejection)) return error
+  const reason = known ?? invalidReasonOf(error, connection.token_expires_at)
+  if (reason === null) {
+    const isRefusal = error.status === 401 || error.status === 403
+    const code = isRefusal ? 'git_authorization_rejected' : 'git_provider_unavailable'
+    return new Failure(code, error.message)
   }
-
-  async #createInstallationToken(connection: Stored, repository: string | null): Promise<string> {
-    const { id, installation_id: installationId } = connection
-    const secrets = this.#parts.storage.gitConnections.secrets(id)
-    if (secrets?.kind !== 'app' || installationId === null) throw notUsable(connection)
-    try {
-      const instance = instanceOf(connection, this.#parts.hostRules)
-      return await createInstallationToken(instance, secrets, installationId, repository)
-    } catch (error) {
-      const isGone = error instanceof ProviderRejection && error.status === 404
-      throw await this.#rejected(connection, error, isGone ? 'uninstalled' : null)
-    }
-  }
-
-  /** The actor renews, so that there is only one renewal at a time and a crash does not lose it. */
-  async #renewed({ id }: Stored): Promise<string> {
-    const { storage, actors } = this.#parts
-    await actors.send(id, { type: 'renew', at: isoNow() })
-    const late = new Failure(
-      'git_provider_unavailable',
-      'the token of the connection was not renewed in time',
-    )
-    const connection = await waitForEndOf('renewing', id, storage, late)
-    const secrets = storage.gitConnections.secrets(id)
-    if (connection.status !== 'connected' || secrets?.kind !== 'oauth') throw notUsable(connection)
-    if (isFresh(secrets.expiresAt, 0)) return secrets.accessToken
-    const reason = connection.error ?? 'the provider did not respond'
-    throw new Failure(
-      'git_provider_unavailable',
-      `the token of the connection could not be renewed: ${reason}`,
-    )
-  }
-
-  /** Converts a rejection. One that ends the authorization makes the connection invalid. */
-  async #rejected(connection: Stored, error: unknown, known: InvalidReason | null = null): Promise<unknown> {
-    if (!(error instanceof ProviderRejection)) return error
-    const reason = known ?? invalidReasonOf(error, connection.token_expires_at)
-    if (reason === null) {
-      const isRefusal = error.status === 401 || error.status === 403
-      const code = isRefusal ? 'git_authorization_rejected' : 'git_provider_unavailable'
-      return new Failure(code, error.message)
-    }
-    const { message } = error
-    await this.#parts.actors.send(connection.id, { type: 'invalidate', at: isoNow(), reason, message })
-    return new Failure('git_authorization_rejected', message, hintFor(connection))
-  }
+  const { message } = error
+  await actors.send(connection.id, { type: 'invalidate', at: isoNow(), reason, message })
+  return new Failure('git_authorization_rejected', message, hintFor(connection))
 }
 
 function replacedMeanwhile(): Failure {

@@ -17,7 +17,6 @@ import { parseImageReference, parseRegistryHost } from '../../../src/docker/imag
 import { openGitAccounts } from '../../../src/effects/git-connection/git-accounts.ts'
 import { gitConnectionEffects } from '../../../src/effects/git-connection/git-connection.ts'
 import type { GitConnectionPorts } from '../../../src/effects/git-connection/ports.ts'
-import { GitTokens } from '../../../src/effects/git-connection/tokens.ts'
 import { terminalLoginEffects } from '../../../src/effects/terminal-login.ts'
 import { Failure } from '../../../src/errors.ts'
 import { typed } from '../../../src/git/repository.ts'
@@ -187,9 +186,8 @@ function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogi
 const noActors = { send: async () => ({ applied: false }), spawn: async () => undefined }
 
 function gitPorts(storage: Storage, actors: GitConnectionPorts['actors']) {
-  const gitTokens = new GitTokens({ storage, actors, hostRules: testHostRules })
   const settings = { gitHosts: testHostRules, localRepositories: [] }
-  return { storage, actors, gitTokens, settings, logger: silentLogger }
+  return { storage, actors, settings, logger: silentLogger }
 }
 
 function createActors(storage: Storage): ActorPort {
