@@ -1,7 +1,5 @@
 // Starts a datastore: its volume, its address, its host port, and the container that uses them. A volume that
 // already exists holds other data. It is never reused and never removed.
-
-import { createServer } from 'node:net'
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import { sleep } from '../../async/sleep.ts'
 import type { DatastoreSpec } from '../../docker/containers/datastores.ts'
@@ -115,19 +113,17 @@ type PortSettings = Pick<DatastoreSettings, 'datastoreBind' | 'datastorePorts'>
 
 const maxPortAttempts = 8
 
-/**
- * Free, of no datastore, and not refused by Docker. Another process may still take it first, so the start of
- * the container decides. Throws `port_taken` if none is left.
- */
+/** Of no datastore, and not refused by Docker, from a random one on. Throws `port_taken` if none is left. */
 export async function choosePort(
   { settings, storage: { datastores } }: Pick<DatastorePorts, 'storage'> & { settings: PortSettings },
   id: string,
   refused: ReadonlySet<number>,
 ): Promise<number> {
-  const others = datastores.list().filter((datastore) => datastore.id !== id && datastore.port !== null)
-  const taken = new Set([...refused, ...others.map(({ port }) => port!)])
-  const candidates = await freePorts(settings.datastoreBind, settings.datastorePorts, maxPortAttempts, taken)
-  const port = await datastores.movePort(id, candidates)
+  const { first, last } = settings.datastorePorts
+  const range = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  const candidates = range.filter((port) => !refused.has(port))
+  const from = Math.floor(Math.random() * candidates.length)
+  const port = await datastores.movePort(id, [...candidates.slice(from), ...candidates.slice(0, from)])
   if (port === null) throw noPort(settings)
   return port
 }
@@ -135,29 +131,4 @@ export async function choosePort(
 function noPort({ datastoreBind, datastorePorts: { first, last } }: PortSettings): Failure {
   const range = first === last ? `port ${first}` : `every port from ${first} to ${last}`
   return new Failure('port_taken', `${range} of ${datastoreBind} is in use (--datastore-ports)`)
-}
-
-/** Up to `count` ports of the range that are free now, from a random position on. */
-export async function freePorts(
-  bind: string,
-  { first, last }: PortSettings['datastorePorts'],
-  count: number,
-  taken: ReadonlySet<number>,
-): Promise<number[]> {
-  const size = last - first + 1
-  const start = Math.floor(Math.random() * size)
-  const free: number[] = []
-  for (let step = 0; step < size && free.length < count; step++) {
-    const port = first + ((start + step) % size)
-    if (!taken.has(port) && (await isFree(bind, port))) free.push(port)
-  }
-  return free
-}
-
-function isFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)))
-  })
 }

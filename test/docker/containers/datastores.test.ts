@@ -5,7 +5,6 @@ import { type DatastoreSpec, openDatastores } from '../../../src/docker/containe
 import { claimVolume } from '../../../src/docker/containers/volumes.ts'
 import { checkDatastore, type Datastore } from '../../../src/effects/datastore/access.ts'
 import { kinds } from '../../../src/effects/datastore/kind.ts'
-import { freePorts } from '../../../src/effects/datastore/start.ts'
 import { datastoreImages } from '../../support/docker/datastore-images.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { long } from '../../support/system/drill-size.ts'
@@ -18,7 +17,7 @@ async function start(t: TestContext) {
   const { engine, owner } = site
   const datastores = openDatastores(engine, owner)
   const { network, address, pidsLimit } = await site.spec()
-  const [host] = await freePorts('127.0.0.1', { first: 26_000, last: 26_999 }, 1, new Set())
+  const host = 26_000 + Math.floor(Math.random() * 1000)
   const name = `${owner.prefix}-datastore-cache`
   const claim = { 'berth.kind': 'datastore', 'berth.id': 'dst-1', 'berth.service': 'cache' }
   await claimVolume(engine, owner, name, claim)
