@@ -80,53 +80,47 @@ async function renew(ports: GitConnectionPorts, id: string) {
 
 type Connection = RecordOf<'git-connection'>
 
-/** Kept until the actor has stored it too. */
-interface Outcome {
+interface Exchanged {
   output: ExchangeOutput
   /** For a connection of its own. */
   account: GitAccount | null
+  secrets: GitSecrets
 }
-
-type Exchanged = Outcome & { secrets: GitSecrets }
 
 interface Authorized {
   account: GitAccount
   secrets: GitSecrets
 }
 
-/** Marked before it is sent: a code works once, so after a crash the user must authorize again. */
+/** Removed before it is sent: a code works once, so after a crash the user must authorize again. */
 async function exchangeGrant(ports: GitConnectionPorts, id: string): Promise<ExchangeOutput> {
   const { gitAuthorizations } = ports.storage
-  const stored = gitAuthorizations.grant(id)
-  if (stored?.outcome) return deliver(ports, id, stored.outcome as Outcome)
-  if (!stored?.grant || stored.sentAt !== null) {
+  const { grant = null, application = null } = gitAuthorizations.grant(id) ?? {}
+  if (grant === null)
     throw new RejectedNow('the authorization was interrupted', 'authorize the account again')
-  }
-  await gitAuthorizations.putGrant(id, { ...stored, sentAt: isoNow() })
+  await gitAuthorizations.putGrant(id, { grant: null, application })
   const connection = findConnection(ports.storage, id)
   try {
-    const { secrets, ...outcome } = await redeemCode(ports, connection, stored.grant, stored.application)
-    await retryCommit(() => keep(ports, connection, outcome, secrets))
-    return await deliver(ports, id, outcome)
+    const exchanged = await redeemCode(ports, connection, grant, application)
+    await retryCommit(() => keep(ports, connection, exchanged))
+    return await deliver(ports, connection, exchanged)
   } catch (error) {
     throw toFailureNow(connection.provider, error)
   }
 }
 
-/** With the secrets, so that a crash loses no outcome. A working application serves later accounts too. */
+/** A working application serves later accounts too. */
 async function keep(
   { storage }: GitConnectionPorts,
   { id, provider, base_url: baseUrl }: Connection,
-  outcome: Outcome,
-  secrets: GitSecrets,
+  { output, secrets }: Exchanged,
 ): Promise<void> {
   const { gitAuthorizations, gitConnections } = storage
-  const { at } = outcome.output
-  const owner = outcome.output.result === 'merged' ? outcome.output.into : id
+  const owner = output.result === 'merged' ? output.into : id
   await storage.commit(() => {
     // Secrets of a deleted connection would never be removed.
     if (storage.actors.record(id)?.status === 'deleted') throw deleted()
-    gitAuthorizations.putGrantWithin(id, { grant: null, application: null, sentAt: at, outcome })
+    gitAuthorizations.putGrantWithin(id, { grant: null, application: null })
     gitConnections.putSecretsWithin(owner, secrets)
     if (secrets.kind === 'oauth') gitConnections.putApplicationWithin(provider, baseUrl, secrets.application)
   })
@@ -136,16 +130,13 @@ function deleted(): Failure {
   return new Failure('conflict', 'the connection was deleted in the meantime')
 }
 
-/** Passes the authorization of another account to its own connection. Repeated after a crash. */
+/** Passes the authorization of another account to its own connection. */
 async function deliver(
   ports: GitConnectionPorts,
-  id: string,
-  { output, account }: Outcome,
+  { auth, provider, base_url: baseUrl, client_id: clientId }: Connection,
+  { output, account }: Exchanged,
 ): Promise<ExchangeOutput> {
   if (output.result !== 'merged' || account === null) return output
-  // The connection may be deleted by now; its record stays.
-  const connection = ports.storage.actors.record<'git-connection'>(id)!
-  const { auth, provider, base_url: baseUrl, client_id: clientId } = connection
   const { at, into, app } = output
   if (ports.storage.actors.record(into) === null) {
     const input = { id: into, provider, baseUrl, auth, organization: null, clientId, account, at }
