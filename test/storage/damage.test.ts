@@ -113,6 +113,55 @@ test('an address is recovered from either of its two rows, and can be released',
   deepEqual(addresses.deployIds(), ['dep-2'])
 })
 
+test('a damaged row of other tables is an error with its name, and a new value replaces it', async (t) => {
+  const ada = { username: 'ada', password: 'secret', origin: 'https://example.com' }
+  const { id, name, ...settings } = serviceRow()
+  const domain = 'shop.example.com'
+  const fill = async ({ buildCaches, credentials, events, registries, releases, services }: Storage) => {
+    await services.create(serviceRow({ custom_domains: [domain] }), {
+      also: () => credentials.put('svc-1', ada),
+    })
+    await services.create(serviceRow({ id: 'svc-2', name: 'api' }))
+    await registries.put('example.com', ada, instant)
+    await buildCaches.renew('svc-1')
+    await events.record('key-1', instant, { id: 'svc-1' })
+    await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
+  }
+  const { storage } = await damagedStorage(t, fill, [
+    ['registries', 'example.com'],
+    ['credentials', 'svc-1'],
+    ['build_caches', 'svc-1'],
+    ['events', 'key-1'],
+    ['releases', 'dep-1'],
+    ['domains', domain],
+  ])
+  const { buildCaches, commit, credentials, events, registries, releases, services } = storage
+  const claim = (id: string, ...custom_domains: string[]) =>
+    services.update(id, (row) => ({ ...row, custom_domains }))
+
+  const reads: Record<string, () => unknown> = {
+    registries: () => registries.get('example.com'),
+    credentials: () => credentials.get('svc-1'),
+    build_caches: () => buildCaches.namespaceOf('svc-1'),
+    events: () => events.get('key-1'),
+    releases: () => releases.get('dep-1'),
+    domains: () => claim('svc-2', domain),
+  }
+  for (const [table, read] of Object.entries(reads)) {
+    const message = new RegExp(`^the row ".+" of table ${table} fails its checksum$`)
+    await rejects(async () => read(), { ...refused, message })
+  }
+  deepEqual(registries.list(), [])
+  await registries.put('example.com', ada, instant)
+  await commit(() => credentials.put('svc-1', ada))
+  await buildCaches.renew('svc-1')
+  await releases.freeze('dep-1', () => ({ settings, env: [], resolved: null }))
+  await claim('svc-1')
+  await claim('svc-2', domain)
+  await events.record('key-1', instant, { id: 'svc-1' })
+  for (const read of Object.values(reads)) await read()
+})
+
 for (const key of ['schema', 'schema_copy']) {
   test(`a directory opens with one of two rows damaged: ${key}`, async (t) => {
     const rows: [string, Key][] = [
