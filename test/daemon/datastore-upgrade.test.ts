@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Body } from '../support/daemon/api.ts'
 import { openDatastoreSite } from '../support/daemon/datastores.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { long } from '../support/system/drill-size.ts'
@@ -199,4 +200,50 @@ long('a failed, a canceled and a killed copy reopen the former version with all 
   const { version } = await finished('cut')
   assert.equal(version, '17')
   assert.equal(await psql(url, 'select count(*) from things'), '300000')
+})
+
+long('killed at a switch there or back, no acknowledged write is lost and no volume left', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'killed', database: 'killed' })
+  await psql(url, 'create table things (id bigint primary key)')
+  /** The switch may be over before it is seen. */
+  const killAtSwitch = async (body: object) => {
+    await site.api.post(upgradePath('killed'), body)
+    await until('the switch', async () => {
+      const { phase } = await site.api.get('/datastores/killed')
+      return phase !== 'checking' && phase !== 'copying'
+    })
+    await site.daemon.kill()
+    await site.daemon.start()
+    const { version, upgrade } = await finished('killed')
+    const entries: Body[] = await site.api.get('/trash')
+    const removals = entries.filter(({ service_name }) => service_name === 'killed')
+    assert.equal((await volumesOf('killed')).length, 1 + removals.length)
+    return [version, upgrade.error]
+  }
+  const writer = startWriter(url)
+  await until('the writer to write', async () => writer.acknowledged.length > 1)
+
+  assert.deepEqual(await killAtSwitch({ version: '17' }), ['17', null])
+  await writer.end()
+  const rows = await idsOf(url)
+  assert.deepEqual(
+    writer.acknowledged.filter((id) => !rows.includes(id)),
+    [],
+  )
+  assert.deepEqual(await killAtSwitch({ back: true }), ['15', null])
+})
+
+long('the data of a former version goes with its datastore', async () => {
+  const { external_url: url } = await create({ kind: 'postgres', name: 'gone', database: 'gone' })
+  await psql(url, 'create table things (id int primary key)')
+  await site.api.post(upgradePath('gone'), { version: '17' })
+  await finished('gone')
+  const volumes = await volumesOf('gone')
+  assert.equal(volumes.length, 2, volumes.join())
+
+  await site.api.call('DELETE', '/datastores/gone?purge=true')
+  await until('its volumes to be gone', async () => {
+    const { volumes: left } = await findLeftovers(site.daemon.prefix)
+    return !left.some((volume) => volumes.includes(volume))
+  })
 })

@@ -1,7 +1,7 @@
 // A disk that fills up during a write: the writer is canceled with a reason, its data is removed, and
 // services continue. The data directory and a private Docker engine are on small file systems in a namespace.
 import assert from 'node:assert/strict'
-import { readdirSync, statfsSync, symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, statfsSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
@@ -24,7 +24,7 @@ const neededMb = 128
 const mebibyte = 1024 * 1024
 
 function outside(impossible: string | null): void {
-  test('a build or fetch that fills the disk is canceled, and new ones are refused with the reason', {
+  test('a build, fetch or upload that fills the disk is canceled, and new ones are refused with the reason', {
     skip: impossible ?? false,
   }, async (t) => {
     const directory = temporaryDirectory(scope)
@@ -133,6 +133,33 @@ function tryData(site: Site): void {
     assert.match(deploy.error, canceled(dataDisk, 'a fetch'))
     await until('its cleanup', async () => !readdirSync(join(daemon.dataDir, 'work')).includes(deploy.id))
   })
+
+  long('an upload is canceled when there is too little space, and leaves nothing', async () => {
+    await createIn(site, 'uploads', {})
+    const token = readFileSync(join(daemon.dataDir, 'api_token'), 'utf8').trim()
+    const freeBefore = freeMb(dataDisk)
+    const response = await fetch(`${api.url}/api/v1/services/uploads/deploys/upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/gzip' },
+      body: ReadableStream.from(slowGzip()),
+      duplex: 'half',
+    } as RequestInit)
+
+    const problem = (await response.json()) as { code: string; detail: string }
+    assert.deepEqual([response.status, problem.code], [507, 'insufficient_storage'])
+    assert.match(problem.detail, canceled(dataDisk, 'an upload'))
+    assert.deepEqual(readdirSync(join(daemon.dataDir, 'archives')), [])
+    assert.ok(freeMb(dataDisk) > freeBefore - 16)
+  })
+}
+
+/** Sends until the server stops reading; the upload itself has a limit. */
+async function* slowGzip() {
+  yield Buffer.from([0x1f, 0x8b])
+  for (let count = 0; count < 250; count++) {
+    yield Buffer.alloc(2 * mebibyte)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
 }
 
 if (isInside) await inside()
