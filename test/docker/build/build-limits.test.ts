@@ -1,5 +1,6 @@
 // Bombs in a Dockerfile, with each builder. Each one waits until its limits are in force, and ends by itself.
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { builderOptions } from '../../../src/docker/build/build.ts'
@@ -7,10 +8,12 @@ import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import type { BuildLimits } from '../../../src/docker/build/build-guard.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
-import { buildCgroup } from '../../../src/docker/engine/names.ts'
+import { killOrphans } from '../../../src/docker/build/build-steps.ts'
+import { buildCgroup, buildHost, type Owner, ownerLabels } from '../../../src/docker/engine/names.ts'
 import { prepareBuild } from '../../support/docker/build-site.ts'
-import { type DockerSite, openDockerSite } from '../../support/docker/docker-site.ts'
+import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
 import { long } from '../../support/system/drill-size.ts'
+import { findProcesses } from '../../support/system/processes.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'needs root'
 const builders = { buildkit: createBuildKit, classic: createClassic }
@@ -73,6 +76,28 @@ for (const name of Object.keys(builders) as Name[]) {
     },
   )
 }
+
+test('what a killed engine leaves of our builds is ended, and nothing of others', { skip }, async (t) => {
+  const { engine, images, owner } = await openDockerSite(t)
+  const start = async (of: Owner) => {
+    const seconds = `600.${randomInt(1e9)}`
+    const container = await engine.docker.createContainer({
+      Image: images.busybox,
+      Cmd: ['sleep', seconds],
+      Labels: ownerLabels(owner),
+      HostConfig: { ExtraHosts: [`${buildHost(of)}:0.0.0.0`] },
+    })
+    await container.start()
+    await until('its process', async () => (await findProcesses(`sleep ${seconds}`)).length > 0)
+    return container
+  }
+  const [ours, foreign] = [await start(owner), await start({ ...owner, serverId: 'another' })]
+
+  await killOrphans(owner)
+
+  assert.equal((await ours.wait()).StatusCode, 137)
+  assert.equal((await foreign.inspect()).State.Running, true)
+})
 
 async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
   const site = await openDockerSite(t)

@@ -63,7 +63,7 @@ export async function until<T>(
   }
 }
 
-function specMaker(engine: Engine, owner: Owner, images: { busybox: string }): DockerSite['spec'] {
+export function specMaker(engine: Engine, owner: Owner, images: { busybox: string }): DockerSite['spec'] {
   const deployId = 'dep-01hzy7k9m0000000000000test'
   let count = 0
   return async (changes = {}) => {

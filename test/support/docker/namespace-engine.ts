@@ -27,8 +27,8 @@ const startMs = 60_000
 /** Removed before a start: a new dockerd would wait for its killed, unreaped predecessor. */
 const pidFiles = ['docker.pid', 'exec/containerd/containerd.pid']
 
-/** Starts an engine that stores everything in the directory. */
-export async function startNamespaceEngine(directory: string): Promise<NamespaceEngine> {
+/** Starts an engine that stores everything in the directory; `more` are options of dockerd. */
+export async function startNamespaceEngine(directory: string, more: string[] = []): Promise<NamespaceEngine> {
   mkdirSync(directory, { recursive: true })
   const path = join(directory, 'docker.sock')
   const address = `unix://${path}`
@@ -40,7 +40,7 @@ export async function startNamespaceEngine(directory: string): Promise<Namespace
   async function start(): Promise<void> {
     for (const name of pidFiles) rmSync(join(directory, name), { force: true })
     const output = openSync(log, 'a')
-    running = spawn('dockerd', [`--host=${address}`, ...options], {
+    running = spawn('dockerd', [`--host=${address}`, ...options, ...more], {
       stdio: ['ignore', output, output],
       env: commandEnv,
     })
