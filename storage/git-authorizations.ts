@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { GitApplication } from './git-connections.ts'
 import type { Sealer } from './secrets.ts'
 import { openSealedTable } from './secrets.ts'
-import type { Store } from './store/store.ts'
+import type { Store, Table } from './store/store.ts'
 
 /** What the provider sent the browser back with. */
 export interface GitGrant {
@@ -15,10 +15,14 @@ export interface GitGrant {
 }
 
 export interface StoredGrant {
-  /** Null until the browser is back, and once it was sent. */
+  /** Null until the browser is back. */
   grant: GitGrant | null
   /** The OAuth application, if it was given for this authorization. It is kept for others once it works. */
   application: GitApplication | null
+  /** When it was sent. A code works only once, so a sent one is never sent again. */
+  sentAt: string | null
+  /** The result, until the actor has stored it too. */
+  outcome: unknown
 }
 
 export interface GitState {
@@ -27,6 +31,8 @@ export interface GitState {
   /** RFC 3339. */
   expiresAt: string
 }
+
+const maxStates = 256
 
 export function openGitAuthorizations(store: Store, sealer: Sealer) {
   const grants = openSealedTable<StoredGrant>(store, sealer, 'git_grants', 'git-grant')
@@ -37,7 +43,12 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
   }
 
   return {
-    putState: (state: string, value: GitState) => store.commit(() => states.put(hashOf(state), value)),
+    /** The oldest states give way to new ones. */
+    putState: (state: string, value: GitState) =>
+      store.commit(() => {
+        for (const { key } of surplusStates(states)) states.remove(key)
+        states.put(hashOf(state), value)
+      }),
 
     /**
      * Uses the state up and stores what came with it, in one transaction. Null for an unknown, used or
@@ -51,7 +62,7 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
         if (Date.parse(stored.expiresAt) <= nowMs) return null
         const [grant, id] = [toGrant(stored), stored.connectionId]
         const application = grants.get(id)?.application ?? null
-        if (grant !== null) grants.put(id, { grant, application })
+        if (grant !== null) grants.put(id, { grant, application, sentAt: null, outcome: null })
         return stored
       }),
 
@@ -70,6 +81,15 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
       if (rows.some(({ value }) => isExpired(value))) await store.commit(() => removeStates(isExpired))
     },
   }
+}
+
+function surplusStates(states: Table<GitState>) {
+  const oldestFirst = [...states.validRows()].sort(byExpiry)
+  return oldestFirst.slice(0, Math.max(0, oldestFirst.length - maxStates + 1))
+}
+
+function byExpiry({ value: one }: { value: GitState }, { value: other }: { value: GitState }): number {
+  return one.expiresAt < other.expiresAt ? -1 : 1
 }
 
 function hashOf(state: string): string {

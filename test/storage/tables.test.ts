@@ -45,6 +45,6 @@ async function fillGit({ gitAuthorizations, gitConnections, commit }: Storage): 
   const application = { clientId: 'a', clientSecret: 'b' }
   await commit(() => gitConnections.putApplicationWithin('gitlab', 'https://gitlab.com', application))
   await gitConnections.putSecrets('git-1', { kind: 'token', token: 'secret' })
-  await gitAuthorizations.putGrant('git-1', { grant, application: null })
+  await gitAuthorizations.putGrant('git-1', { grant, application: null, sentAt: null, outcome: null })
   await gitAuthorizations.putState('state', { connectionId: 'git-1', redirectUri, expiresAt: instant })
 }

@@ -137,7 +137,7 @@ async function redirectToOauth(
   const pending = applicationOf(request) ?? gitAuthorizations.grant(id)?.application ?? null
   const application = pending ?? gitConnections.application(provider, baseUrl)
   if (!application) throw applicationRequired(provider as Exclude<ProviderName, 'github'>)
-  await gitAuthorizations.putGrant(id, { grant: null, application: pending })
+  await gitAuthorizations.putGrant(id, { grant: null, application: pending, sentAt: null, outcome: null })
   const { redirectUri } = request
   const state = await newState(ports, id, redirectUri)
   const { clientId } = application
@@ -218,7 +218,7 @@ async function findInstalled(ports: GitConnectionPorts, installationId: number):
 }
 
 function putGrant({ storage }: GitConnectionPorts, id: string, grant: GitGrant): Promise<void> {
-  return storage.gitAuthorizations.putGrant(id, { grant, application: null })
+  return storage.gitAuthorizations.putGrant(id, { grant, application: null, sentAt: null, outcome: null })
 }
 
 async function newState(

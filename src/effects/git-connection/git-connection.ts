@@ -80,47 +80,53 @@ async function renew(ports: GitConnectionPorts, id: string) {
 
 type Connection = RecordOf<'git-connection'>
 
-interface Exchanged {
+/** Kept until the actor has stored it too. */
+interface Outcome {
   output: ExchangeOutput
   /** For a connection of its own. */
   account: GitAccount | null
-  secrets: GitSecrets
 }
+
+type Exchanged = Outcome & { secrets: GitSecrets }
 
 interface Authorized {
   account: GitAccount
   secrets: GitSecrets
 }
 
-/** Removed before it is sent: a code works once, so after a crash the user must authorize again. */
+/** Marked before it is sent: a code works once, so after a crash the user must authorize again. */
 async function exchangeGrant(ports: GitConnectionPorts, id: string): Promise<ExchangeOutput> {
   const { gitAuthorizations } = ports.storage
-  const { grant = null, application = null } = gitAuthorizations.grant(id) ?? {}
-  if (grant === null)
+  const stored = gitAuthorizations.grant(id)
+  if (stored?.outcome) return deliver(ports, id, stored.outcome as Outcome)
+  if (!stored?.grant || stored.sentAt !== null) {
     throw new RejectedNow('the authorization was interrupted', 'authorize the account again')
-  await gitAuthorizations.putGrant(id, { grant: null, application })
+  }
+  await gitAuthorizations.putGrant(id, { ...stored, sentAt: isoNow() })
   const connection = findConnection(ports.storage, id)
   try {
-    const exchanged = await redeemCode(ports, connection, grant, application)
-    await retryCommit(() => keep(ports, connection, exchanged))
-    return await deliver(ports, connection, exchanged)
+    const { secrets, ...outcome } = await redeemCode(ports, connection, stored.grant, stored.application)
+    await retryCommit(() => keep(ports, connection, outcome, secrets))
+    return await deliver(ports, id, outcome)
   } catch (error) {
     throw toFailureNow(connection.provider, error)
   }
 }
 
-/** A working application serves later accounts too. */
+/** With the secrets, so that a crash loses no outcome. A working application serves later accounts too. */
 async function keep(
   { storage }: GitConnectionPorts,
   { id, provider, base_url: baseUrl }: Connection,
-  { output, secrets }: Exchanged,
+  outcome: Outcome,
+  secrets: GitSecrets,
 ): Promise<void> {
   const { gitAuthorizations, gitConnections } = storage
-  const owner = output.result === 'merged' ? output.into : id
+  const { at } = outcome.output
+  const owner = outcome.output.result === 'merged' ? outcome.output.into : id
   await storage.commit(() => {
     // Secrets of a deleted connection would never be removed.
     if (storage.actors.record(id)?.status === 'deleted') throw deleted()
-    gitAuthorizations.putGrantWithin(id, { grant: null, application: null })
+    gitAuthorizations.putGrantWithin(id, { grant: null, application: null, sentAt: at, outcome })
     gitConnections.putSecretsWithin(owner, secrets)
     if (secrets.kind === 'oauth') gitConnections.putApplicationWithin(provider, baseUrl, secrets.application)
   })
@@ -130,13 +136,16 @@ function deleted(): Failure {
   return new Failure('conflict', 'the connection was deleted in the meantime')
 }
 
-/** Passes the authorization of another account to its own connection. */
+/** Passes the authorization of another account to its own connection. Repeated after a crash. */
 async function deliver(
   ports: GitConnectionPorts,
-  { auth, provider, base_url: baseUrl, client_id: clientId }: Connection,
-  { output, account }: Exchanged,
+  id: string,
+  { output, account }: Outcome,
 ): Promise<ExchangeOutput> {
   if (output.result !== 'merged' || account === null) return output
+  // The connection may be deleted by now; its record stays.
+  const connection = ports.storage.actors.record<'git-connection'>(id)!
+  const { auth, provider, base_url: baseUrl, client_id: clientId } = connection
   const { at, into, app } = output
   if (ports.storage.actors.record(into) === null) {
     const input = { id: into, provider, baseUrl, auth, organization: null, clientId, account, at }
