@@ -59,11 +59,12 @@ describe('a command', { concurrency: 4 }, () => {
     const codes = [unknown, option, missing, number].map(({ code }) => code)
     assert.deepEqual(codes, [2, 2, 2, 2])
     assert.equal(unknown!.stderr, " ✘ unknown command 'servces'\n   did you mean services?\n")
-    assert.match(option!.stderr, /did you mean --json\?/)
+    assert.equal(option!.stderr, " ✘ unknown option '--jsno'\n   berth services --help\n")
     assert.equal(missing!.stderr, " ✘ missing required argument 'number'\n   berth scale NAME NUMBER\n")
     assert.equal(
       number!.stderr,
-      " ✘ NUMBER is 'many': it must be a whole number, 1 or more\n   berth scale NAME NUMBER\n",
+      " ✘ command-argument value 'many' is invalid for argument 'number'. " +
+        'It must be 1 or more; berth suspend stops all.\n   berth scale --help\n',
     )
   })
 

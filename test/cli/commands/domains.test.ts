@@ -135,5 +135,5 @@ test('the list and the details of a service show its address and edge settings',
   for (const fact of [...facts, 'answer within +10m', 'body limit +64 MiB']) {
     assert.match(shown.stdout, new RegExp(`^${fact}$`, 'm'))
   }
-  assert.deepEqual([wrong.code, wrong.stderr.includes('it must be on or off')], [2, true])
+  assert.deepEqual([wrong.code, wrong.stderr.includes('It must be on or off')], [2, true])
 })
