@@ -19,36 +19,24 @@ interface Parts extends Pick<EnginePorts, 'engine' | 'owner'> {
   storage: Pick<Storage, 'runtimeLogs'>
 }
 
-/** The log of one container. A container without a reading was never read. */
-type Reading = { instance: InstanceSummary } & (
-  | /** Lines are being read until the run ends or `controller` aborts. `done` never rejects. */
-  { mode: 'open'; done: Promise<void>; controller: AbortController }
-  /** The run that began at `startedAt` was read to its end. */
-  | { mode: 'ended'; startedAt: string }
-  /** Reading failed or was aborted. It continues at the next poll. */
-  | { mode: 'interrupted' }
-)
-type OpenReading = Extract<Reading, { mode: 'open' }>
-
 /** A start of an instance wakes the loop; this interval catches missed events. */
 const pollIntervalMs = 10_000
 const drainTimeoutMs = 5_000
 /** A hanging engine must not prevent the daemon from stopping. */
 const stopTimeoutMs = 2_000
-const saveIntervalMs = 10 * 60_000
-
-const interrupted = { mode: 'interrupted' } as const
 
 export class LogCollector {
   readonly #ports: Parts
   readonly #stopping = new AbortController()
   readonly #unsubscribe: () => void
-  readonly #readings = new Map<string, Reading>()
+  /** What is being read, by container. */
+  readonly #open = new Map<string, { instance: InstanceSummary; done: Promise<void> }>()
+  /** The start of the last run that was read to its end, by container. */
+  readonly #ended = new Map<string, string>()
   readonly #logs = new Map<string, Promise<CollectedLog>>()
   #lastListed: InstanceSummary[] = []
   #wake = () => {}
   #loop: Promise<void> | null = null
-  #savedAt = Date.now()
 
   constructor(ports: Parts) {
     this.#ports = ports
@@ -82,9 +70,8 @@ export class LogCollector {
   async stop(): Promise<void> {
     this.#unsubscribe()
     this.#stopping.abort()
-    const open = this.#openReadings()
-    for (const { controller } of open) controller.abort()
-    await settleWithin(Promise.all([this.#loop, ...open.map(({ done }) => done)]), stopTimeoutMs, undefined)
+    const open = [...this.#open.values()].map(({ done }) => done)
+    await settleWithin(Promise.all([this.#loop, ...open]), stopTimeoutMs, undefined)
     await this.#saveAll().catch((error: unknown) => this.#warn('log positions could not be saved', error))
   }
 
@@ -103,64 +90,45 @@ export class LogCollector {
     const instances = (await summarizeInstances(engine, owner, this.#stopping.signal)).filter(
       ({ serviceId }) => serviceId !== '',
     )
-    for (const instance of instances) if (await this.#isUnread(instance)) this.#read(instance)
+    for (const instance of instances) if (await this.#isUnread(instance)) void this.#read(instance)
     await this.#forgetRemoved(instances)
-    if (Date.now() - this.#savedAt > saveIntervalMs) await this.#saveAll()
   }
 
   /** A stopped instance may have run again since it was read, so the start of its last run is compared. */
   async #isUnread(instance: InstanceSummary): Promise<boolean> {
-    const known = this.#readings.get(instance.containerId)
-    if (known?.mode === 'open') return false
-    if (known?.mode !== 'ended' || instance.isUp) return true
-    return known.startedAt !== (await this.#runOf(instance))
+    const endedAt = this.#ended.get(instance.containerId)
+    return endedAt === undefined || instance.isUp || endedAt !== (await this.#runOf(instance))
   }
 
-  /** Continues reading, unless the log is being read already. */
-  #read(instance: InstanceSummary): OpenReading {
-    const known = this.#readings.get(instance.containerId)
-    if (known?.mode === 'open') return known
-    const controller = new AbortController()
-    if (this.#stopping.signal.aborted) controller.abort()
-    const done = this.#follow(instance, controller.signal)
-      .catch((error: unknown) => {
-        this.#warn(`what ${instance.name} writes cannot be read`, error)
-        return null
-      })
-      .then((startedAt) => {
-        const end = startedAt === null ? interrupted : ({ mode: 'ended', startedAt } as const)
-        this.#readings.set(instance.containerId, { instance, ...end })
-      })
-    const reading: OpenReading = { instance, mode: 'open', done, controller }
-    this.#readings.set(instance.containerId, reading)
-    return reading
+  /** Resolves at the end of the run, or when reading fails; the next poll then continues. Never rejects. */
+  #read(instance: InstanceSummary): Promise<void> {
+    const { containerId, name } = instance
+    const known = this.#open.get(containerId)
+    if (known) return known.done
+    const done = this.#follow(instance)
+      .catch((error: unknown) => this.#warn(`what ${name} writes cannot be read`, error))
+      .finally(() => this.#open.delete(containerId))
+    this.#open.set(containerId, { instance, done })
+    return done
   }
 
-  /** Returns when the run that was read to its end had started; null if its end was not reached. */
-  async #follow(instance: InstanceSummary, signal: AbortSignal): Promise<string | null> {
+  async #follow(instance: InstanceSummary): Promise<void> {
+    const { signal } = this.#stopping
     const log = await this.#logOf(instance.serviceId)
-    const cursor = log.cursor(instance)
-    for await (const line of this.#ports.instances.follow(instance.containerId, cursor, signal)) {
-      await log.append(instance, line, signal)
-    }
-    return signal.aborted ? null : this.#runOf(instance)
+    const lines = this.#ports.instances.follow(instance.containerId, log.cursor(instance), signal)
+    for await (const line of lines) await log.append(instance, line, signal)
+    const startedAt = signal.aborted ? null : await this.#runOf(instance)
+    if (startedAt !== null) this.#ended.set(instance.containerId, startedAt)
   }
 
   async #readToEnd(name: string): Promise<void> {
     const state = await this.#ports.instances.inspect(name)
     // The output of a pre-deploy command is in the log of its deploy.
     if (state === null || state.serviceId === '' || state.index === preDeployIndex) return
-    const instance = { ...state, isUp: state.state === 'running' }
-    const previous = this.#readings.get(state.containerId)
-    if (previous?.mode === 'open') await previous.done
-    const known = this.#readings.get(state.containerId)
-    const isRead = known?.mode === 'ended' && known.startedAt === state.startedAt
-    if (!isRead) await this.#read(instance).done
+    await this.#open.get(state.containerId)?.done
+    if (this.#ended.get(state.containerId) !== state.startedAt)
+      await this.#read({ ...state, isUp: state.state === 'running' })
     await this.#ports.storage.runtimeLogs.flush(state.serviceId)
-  }
-
-  #openReadings(): OpenReading[] {
-    return [...this.#readings.values()].filter((reading) => reading.mode === 'open')
   }
 
   #logOf(serviceId: string): Promise<CollectedLog> {
@@ -180,11 +148,11 @@ export class LogCollector {
 
   /** Forgets a container that was missing twice: one created during the listing is on the next list. */
   async #forgetRemoved(instances: InstanceSummary[]): Promise<void> {
-    const open = this.#openReadings().map(({ instance }) => instance)
+    const open = [...this.#open.values()].map(({ instance }) => instance)
     const present = [...instances, ...this.#lastListed, ...open]
     this.#lastListed = instances
     const ids = new Set(present.map(({ containerId }) => containerId))
-    for (const id of this.#readings.keys()) if (!ids.has(id)) this.#readings.delete(id)
+    for (const id of this.#ended.keys()) if (!ids.has(id)) this.#ended.delete(id)
     for (const [serviceId, opening] of this.#logs) {
       const log = await opening
       log.retain(present.filter((instance) => instance.serviceId === serviceId))
@@ -192,7 +160,6 @@ export class LogCollector {
   }
 
   async #saveAll(): Promise<void> {
-    this.#savedAt = Date.now()
     for (const opening of this.#logs.values()) await (await opening).save()
   }
 
