@@ -1,5 +1,6 @@
 // Reads the output of instances from Docker and stores it by service, so it outlives the containers. A
 // container must not be removed before `drained`, or its last lines are lost.
+import { setMaxListeners } from 'node:events'
 import type { Storage } from '../../../storage/index.ts'
 import { settleWithin } from '../../async/settle-within.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
@@ -40,6 +41,8 @@ export class LogCollector {
 
   constructor(ports: Parts) {
     this.#ports = ports
+    // Each instance that is read listens to it.
+    setMaxListeners(0, this.#stopping.signal)
     this.#unsubscribe = ports.instanceEvents.subscribeAll(({ action }) => {
       if (action === 'start') this.#wake()
     })
