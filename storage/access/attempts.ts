@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../store/store.ts'
 
-/** The target of a guess. Each target has its own limit, and so does each known source of sign-ins. */
+/** The target of a guess. Each target has its own limit, and so does each known device that signs in. */
 export type GuessTarget = 'sign_in' | `sign_in/${string}` | 'current_password'
 
 export interface AttemptRow {

@@ -2,6 +2,6 @@
 
 export const lineBudget = {
   /** src without the dashboard, machines and storage. */
-  product: 61_000,
+  product: 58_700,
   dashboard: 0,
 } as const
