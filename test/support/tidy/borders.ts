@@ -191,11 +191,25 @@ export const borders: Border[] = [
     types: ['storage/'],
   },
   {
+    of: 'src/dashboard/build/',
+    packages: ['elkjs', 'vite', 'xstate'],
+    node: true,
+    values: ['src/dashboard/build/', 'src/dashboard/chart/words.ts', 'machines/'],
+    types: [],
+  },
+  {
+    of: 'src/dashboard/vite.config.ts',
+    packages: ['vite', '@vitejs/plugin-react'],
+    node: true,
+    values: [],
+    types: [],
+  },
+  {
     of: 'src/dashboard/',
-    packages: [],
+    packages: ['react', 'react-dom', '@tanstack/react-query', '@tanstack/react-router', 'eventsource-parser'],
     node: false,
     values: ['src/dashboard/'],
-    types: ['src/api/'],
+    types: ['src/api/', 'src/dashboard/build/'],
   },
   {
     of: 'src/reset-password.ts',

@@ -1,0 +1,104 @@
+// The graph of a chart: its states, and the transitions between them with their causes.
+import type { AnyStateMachine, AnyStateNode } from 'xstate'
+
+export interface ChartState {
+  /** As in the history: `running.fetching`. Empty for the chart itself. */
+  id: string
+  key: string
+  /** The id of the state around it; null for the chart itself. */
+  parent: string | null
+  kind: 'atomic' | 'compound' | 'parallel' | 'final'
+  isInitial: boolean
+}
+
+export interface ChartEdge {
+  from: string
+  to: string
+  /** As in the history: `cancel`, `fetchSource.done`. Empty for a transition without a cause. */
+  event: string
+  guard: string | null
+  /** The states whose transitions this edge of the state around them stands for; usually none. */
+  via: string[]
+}
+
+export interface ChartGraph {
+  states: ChartState[]
+  edges: ChartEdge[]
+}
+
+/** So many states with one outcome share an edge. */
+const minBundle = 3
+
+export function toChartGraph(machine: AnyStateMachine): ChartGraph {
+  const nodes = [...descendants(machine.root)]
+  return { states: nodes.map(toState), edges: bundled(nodes.flatMap(edgesOf), nodes) }
+}
+
+function* descendants(node: AnyStateNode): Generator<AnyStateNode> {
+  yield node
+  for (const child of Object.values(node.states)) yield* descendants(child)
+}
+
+function toState(node: AnyStateNode): ChartState {
+  const { parent, key, type } = node
+  const isInitial = parent?.type === 'compound' && parent.initial.target?.[0] === node
+  const kind = type === 'history' ? 'atomic' : type
+  return { id: idOf(node), key, parent: parent ? idOf(parent) : null, kind, isInitial }
+}
+
+function idOf({ path }: AnyStateNode): string {
+  return path.join('.')
+}
+
+function edgesOf(node: AnyStateNode): ChartEdge[] {
+  const transitions = [...node.transitions.values()].flat().concat(node.always ?? [])
+  return transitions.flatMap(({ target, eventType, guard }) =>
+    (target ?? [node]).map((to) => ({
+      from: idOf(node),
+      to: idOf(to),
+      event: eventName(eventType),
+      guard: guardName(guard),
+      via: [],
+    })),
+  )
+}
+
+function eventName(type: string): string {
+  const [, outcome, slot] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(type) ?? []
+  return slot === undefined ? type : `${slot}.${outcome === 'done' ? 'done' : 'failed'}`
+}
+
+function guardName(guard: unknown): string | null {
+  if (guard === undefined) return null
+  return typeof guard === 'string' ? guard : (guard as { type: string }).type
+}
+
+/** Without it, each phase of a deploy would have its own arrow to the same failure. */
+function bundled(edges: ChartEdge[], nodes: AnyStateNode[]): ChartEdge[] {
+  const parents = new Map(nodes.map((node) => [idOf(node), node.parent ? idOf(node.parent) : null]))
+  const groups = new Map<string, ChartEdge[]>()
+  edges.forEach((edge, index) => {
+    const key = bundleKey(edge, parents.get(edge.from) ?? null) ?? String(index)
+    groups.set(key, [...(groups.get(key) ?? []), edge])
+  })
+  return [...groups.values()].flatMap((group) => {
+    const sources = [...new Set(group.map(({ from }) => from))]
+    const around = parents.get(sources[0]!) ?? null
+    if (around === null || sources.length < minBundle) return group
+    const { to, event, guard } = group[0]!
+    return [{ from: around, to, event: isFailure(event) ? anyFailure : event, guard, via: sources }]
+  })
+}
+
+export const anyFailure = '*.failed'
+
+/** Null for an edge that stays alone: what an effect returns, and what leads back into its own state. */
+function bundleKey({ from, to, event, guard }: ChartEdge, around: string | null): string | null {
+  const isOutcome = event === '' || event.endsWith('.done')
+  if (around === null || isOutcome || to === from) return null
+  return JSON.stringify([around, to, isFailure(event) ? anyFailure : event, guard])
+}
+
+function isFailure(event: string): boolean {
+  return event.endsWith('.failed')
+}

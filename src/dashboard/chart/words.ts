@@ -1,0 +1,80 @@
+// Guards and events of the charts in words, for the labels of arrows. A test requires one for each.
+
+/** Reads after "if". */
+export const guardWords: Record<string, string> = {
+  hasPreDeploy: 'there is a pre-deploy command',
+  hasSucceeded: 'the command succeeded',
+  hasPlan: 'backups are planned',
+  hasVolume: 'it has data',
+  isAnother: 'other settings',
+  isCanceled: 'canceled',
+  isConnected: 'it was connected',
+  isDiscarded: 'it is discarded',
+  isDue: 'it is due',
+  isExpiring: 'tokens expire',
+  isGone: 'it is gone',
+  isGood: 'the backup is good',
+  isImage: 'it pulls an image',
+  isKept: 'its data is kept',
+  isMergedAway: 'another connection took over',
+  isOff: 'switched off',
+  isOnSchedule: 'it is a cron job',
+  isRegistered: 'the app is registered',
+  isRejected: 'rejected',
+  isReturn: 'the grant came back',
+  isReuse: 'it reuses an image',
+  isSuperseded: 'a newer deploy waits',
+  isSuspended: 'the service is suspended',
+  isThere: 'the disk exists',
+  isTrashed: 'its disk goes to the trash',
+  isTroubled: 'the check found a problem',
+  isUnrouted: 'the host is not served',
+  isUpgrading: 'an upgrade runs',
+  isWithdrawn: 'it is not due any more',
+  mayAsk: 'the authority may be asked',
+  mayRetry: 'attempts are left',
+  startsConnected: 'it has tokens',
+  startsWithApp: 'it uses an app',
+  wasConnected: 'it was connected before',
+  wasInstalling: 'the app was being installed',
+  wasInvalid: 'it was invalid before',
+  wasRegistering: 'the app was being registered',
+  servedLong: 'it served for long',
+}
+
+/** Commands, and what the server reports. */
+export const eventWords: Record<string, string> = {
+  approve: 'approve',
+  'backups.set': 'backups change',
+  callback: 'the browser returns',
+  cancel: 'cancel',
+  collect: 'token collected',
+  configure: 'settings change',
+  delete: 'delete',
+  deny: 'deny',
+  'instances.reported': 'instances change',
+  invalidate: 'refused by the provider',
+  'limits.set': 'limits change',
+  'ports.checked': 'ports checked',
+  purge: 'purge',
+  reclaim: 'restore',
+  renew: 'renew',
+  replace: 'replaced',
+  restart: 'restart',
+  restore: 'restore',
+  retry: 'retry',
+  'routes.applied': 'routes change',
+  'software.compared': 'versions compared',
+  tell: 'denial reported',
+  upgrade: 'upgrade',
+  'upgrade.cancel': 'cancel',
+}
+
+/** The label of an arrow; a plain success needs none. */
+export function labelOf({ event, guard }: { event: string; guard: string | null }): string {
+  const condition = guard === null ? '' : `if ${guardWords[guard] ?? guard}`
+  if (event === '*.failed') return 'any of these fails'
+  if (event.endsWith('.failed')) return `fails ${condition}`.trim()
+  if (event === '' || event.endsWith('.done')) return condition
+  return `${eventWords[event] ?? event} ${condition}`.trim()
+}
