@@ -35,14 +35,19 @@ test('the package contains each program and document, and nothing else', () => {
   }
   mkdirSync(join(directory, 'test'))
   writeFileSync(join(directory, 'test/a.test.ts'), '')
+  // As its own build writes it.
+  mkdirSync(join(directory, 'dist/dashboard'))
+  writeFileSync(join(directory, 'dist/dashboard/index.html'), '')
   writeFileSync(join(directory, '.env'), 'TOKEN=secret')
 
   const packed = packedFiles(directory)
 
-  const compiled = product.flatMap(filesBelow).filter((path) => path.endsWith('.ts'))
+  const isCompiled = (path: string) => path.endsWith('.ts') && !path.includes('/src/dashboard/')
+  const compiled = product.flatMap(filesBelow).filter(isCompiled)
   const wanted = [
     ...compiled.map((path) => join('dist', path.slice(home.length)).replace(/\.ts$/, '.js')),
     ...['docs', 'systemd'].flatMap(filesBelow).map((path) => path.slice(home.length)),
+    'dist/dashboard/index.html',
     ...papers,
   ]
   assert.deepEqual(packed, wanted.toSorted())

@@ -19,6 +19,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundle } from './support/daemon/bundle.ts'
 import { compiledVariable } from './support/daemon/program.ts'
+import { ensureDashboard } from './support/dashboard/build.ts'
 import { requireBuilder } from './support/docker/builder.ts'
 import { ensureEngine } from './support/docker/engine.ts'
 import { baseImages } from './support/docker/images.ts'
@@ -41,7 +42,7 @@ async function main(args: string[]): Promise<number> {
   if (files.length === 0) throw new MissingPrerequisite(`No test file is called like ${args.join(' or ')}.`)
   const directory = mkdtempSync(join(tmpdir(), 'berth-tests-'))
   try {
-    const [engine] = await Promise.all([prepareDocker(), bundle(directory)])
+    const [engine] = await Promise.all([prepareDocker(), bundle(directory), ensureDashboard()])
     // uWebSockets.js reads its limit when it is loaded.
     const env = {
       ...process.env,

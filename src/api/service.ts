@@ -59,7 +59,7 @@ export const serviceStates = [
 export const serviceState = z
   .enum(serviceStates)
   .describe(
-    '`not_deployed`: never deployed. `deploying`: the first deploy is in progress. `live`: a version ' +
+    '`not_deployed`: never deployed. `deploying`: a deploy is in progress. `live`: a version ' +
       'serves. `degraded`: it serves, but instances are missing or keep crashing. `failed`: nothing ' +
       'serves and the last deploy failed. `suspended`: stopped on request. `deleting`: it is being deleted.',
   )

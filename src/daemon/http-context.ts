@@ -7,6 +7,7 @@ import { openClients } from '../effects/datastore/clients.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
 import { openGitAccounts } from '../effects/git-connection/git-accounts.ts'
 import { typed } from '../git/repository.ts'
+import { openDashboard } from '../http/pages/dashboard.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/origin.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
@@ -62,6 +63,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     clients: openClients(ports),
     git: openGitAccounts(ports),
     parse,
+    dashboard: openDashboard(),
     traffic: config.edge === 'off' ? null : ports.traffic,
     diskOf: (service) => diskName(ports.owner, service),
     hasCertificate: ports.publication.hasCertificate,

@@ -6,6 +6,8 @@ import { mark } from './assets.ts'
 import { attributesOf, type Html, html } from './html.ts'
 import { toSentence } from './text.ts'
 
+/** Leads to the dashboard. */
+export const homePath = '/'
 export const accountPath = '/account'
 export const gitStartPath = '/git/start'
 export const manualPath = '/docs'
@@ -82,15 +84,15 @@ export function redirect(path: string, headers: HeaderList = []): Page {
   return new Page(303, '', [['Location', path], ...headers])
 }
 
-/** The path from a link; the account page for anything that could redirect to another site. */
+/** The path from a link; the home page for anything that could redirect to another site. */
 export function ownPath(address: string | undefined): string {
   // Browsers treat a backslash as a slash and skip tabs, so only plain characters are accepted.
-  return address !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(address) ? address : accountPath
+  return address !== undefined && /^\/(?![/\\])[!-[\]-~]*$/.test(address) ? address : homePath
 }
 
-/** `path?next=…`, or only the path if `next` is the account page, the default. */
+/** `path?next=…`, or only the path if `next` is the home page, the default. */
 export function withNext(path: string, next: string): string {
-  return next === accountPath ? path : `${path}?${new URLSearchParams({ next })}`
+  return next === homePath ? path : `${path}?${new URLSearchParams({ next })}`
 }
 
 export function failurePage({ title, detail, hint, status, request_id }: Problem): string {

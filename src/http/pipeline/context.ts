@@ -14,6 +14,7 @@ import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
 import type { typed } from '../../git/repository.ts'
 import type { Supervisor } from '../../supervisor/supervisor.ts'
+import type { StaticFile } from '../server/static-file.ts'
 
 export interface HttpContext {
   version: string
@@ -35,6 +36,8 @@ export interface HttpContext {
   clients: Clients
   git: GitAccounts
   traffic: TrafficMetrics | null
+  /** Null when the server runs from source and it was not built. */
+  dashboard: Dashboard | null
   parse: Parser
   /** The name of the Docker volume that is, or would be, the disk of a service. */
   diskOf(service: { id: string; disk_volume?: string }): string
@@ -43,6 +46,13 @@ export interface HttpContext {
   certificateAuthority(): CertificateAuthority
   /** Aborts the signal with `insufficient_storage` when the disk of the data directory is too full. */
   whileDiskHasRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+}
+
+/** The pages in the browser, as they were built. */
+export interface Dashboard {
+  document: string
+  /** By name, such as `index-3fQ1x.js`. */
+  files: ReadonlyMap<string, StaticFile>
 }
 
 interface HttpConfig {

@@ -7,6 +7,7 @@ import { failurePage } from '../pages/layout.ts'
 import { toJson } from '../records/requester.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
+import { StaticFile } from '../server/static-file.ts'
 import { toProblem } from './problem.ts'
 import {
   Download,
@@ -66,7 +67,11 @@ function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown
     void sendFile(parts, pending, result)
     return
   }
-  if (result instanceof Raw) {
+  if (result instanceof StaticFile) {
+    const { encoding, body } = result.bodyFor(request.headers.get('accept-encoding'))
+    const more: HeaderList = encoding === null ? [] : [['Content-Encoding', encoding]]
+    response.send(200, headers.unchanging(requestId, result.contentType, more), body)
+  } else if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (result instanceof Page) {
     response.send(result.status, headers.page(requestId, result.headers), result.html)

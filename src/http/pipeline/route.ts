@@ -6,6 +6,7 @@ import type { Logger } from '../../logger.ts'
 import type { Sink } from '../server/body.ts'
 import type { EventStream } from '../server/event-stream.ts'
 import type { HeaderList, Request } from '../server/messages.ts'
+import type { StaticFile } from '../server/static-file.ts'
 import type { WebSocket } from '../server/web-socket.ts'
 import type { HttpContext } from './context.ts'
 import type { StreamGuard } from './stream-guard.ts'
@@ -117,6 +118,7 @@ type Result<Value> =
   | Value
   | Raw
   | Page
+  | StaticFile
   | WithHeaders<Value>
   | Events
   | WebSocketUpgrade

@@ -1,7 +1,8 @@
 // Routes of the plain pages. Each is public and checks the session itself, to redirect visitors to sign in.
-import type { z } from 'zod'
+import { z } from 'zod'
 import { changeAccount, showAccount } from '../pages/account.ts'
 import { markSvg, style } from '../pages/assets.ts'
+import { AssetParams, sendAsset, showDashboard, showStart } from '../pages/dashboard.ts'
 import { Form } from '../pages/form.ts'
 import {
   gitCallbackPath,
@@ -10,7 +11,7 @@ import {
   submitGitCallback,
   submitGitStart,
 } from '../pages/git-connection.ts'
-import { accountPath, gitStartPath, manualPath, redirect } from '../pages/layout.ts'
+import { accountPath, gitStartPath, manualPath } from '../pages/layout.ts'
 import { ManualParams, showContents, showManual } from '../pages/manual.ts'
 import { showLogin, showSetup, submitLogin, submitSetup } from '../pages/sign-in.ts'
 import { forSession } from '../pages/signed-in.ts'
@@ -41,8 +42,13 @@ function takes(path: string, handler: Handler<z.ZodUnknown>) {
 
 const asset = (type: string, body: string) => () => new Raw(200, type, body)
 
+/** The dashboard finds out by itself what to show at each. */
+const dashboardPaths = ['/services', '/services/{name}', '/services/{name}/deploys/{deploy}']
+
 export const pageRoutes = tagged('Pages', [
-  shows('/', () => redirect(accountPath)),
+  shows('/', showStart),
+  ...dashboardPaths.map((path) => shows(path, forSession(showDashboard), z.object({}).loose())),
+  shows('/assets/{file}', sendAsset, AssetParams),
   shows('/setup', showSetup),
   takes('/setup', submitSetup),
   shows('/login', showLogin),

@@ -1,4 +1,5 @@
-// The headers of every response. They forbid framing, content sniffing, caching and cross-site referrers.
+// The headers of every response. They forbid framing, content sniffing and cross-site referrers, and caching
+// except of files that never change.
 import type { HeaderList } from './messages.ts'
 
 const jsonType = 'application/json'
@@ -52,6 +53,15 @@ export function createHeaders(version: string) {
       return [...pageList, ['X-Request-Id', requestId], ...policy, ...more]
     },
     empty: withRequestId(noStore),
+    /** For a file whose name changes with its content. */
+    unchanging: (requestId: string, contentType: string, more: HeaderList = []): HeaderList => [
+      ...common,
+      ['Cache-Control', `public, max-age=${yearSeconds}, immutable`],
+      ['Vary', 'Accept-Encoding'],
+      ['Content-Type', contentType],
+      ['X-Request-Id', requestId],
+      ...more,
+    ],
     typed: (requestId: string, contentType: string, more: HeaderList = []): HeaderList => [
       ...noStore,
       ['Content-Type', contentType],
@@ -60,6 +70,8 @@ export function createHeaders(version: string) {
     ],
   }
 }
+
+const yearSeconds = 365 * 24 * 60 * 60
 
 function withRequestId(list: HeaderList) {
   return (requestId: string, more: HeaderList = []): HeaderList => [

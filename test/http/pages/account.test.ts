@@ -29,7 +29,7 @@ test('a signed-out browser is redirected to sign in, and back', async (t) => {
     for (const headers of [{}, { authorization: `Bearer ${token}` }, { cookie: 'svc_session_1=bths_x' }]) {
       const query = path === '/account' ? '' : '?id=cli-1&x=%22'
       const response = await pages.ask(path + query, { method, headers: { ...ownForm, ...headers } })
-      const back = path === '/account' ? '' : '?next=%2Fcli-login%3Fid%3Dcli-1%26x%3D%2522'
+      const back = path === '/account' ? '?next=%2Faccount' : '?next=%2Fcli-login%3Fid%3Dcli-1%26x%3D%2522'
       assert.deepEqual([method, path, response.status], [method, path, 303])
       assert.equal(response.location, `/login${back}`)
     }
@@ -135,7 +135,7 @@ test('a session can be ended from another one, and the page does not offer it fo
 
   assert.equal(ids.length, 1)
   assert.deepEqual([ended.status, ended.location], [303, '/account'])
-  assert.equal((await pages.get('/account', other)).location, '/login')
+  assert.equal((await pages.get('/account', other)).location, '/login?next=%2Faccount')
   assert.equal((await pages.get('/account', session)).status, 200)
 })
 
@@ -157,7 +157,7 @@ test('a new password requires the current one, and ends the other sessions', asy
   for (const { html } of [short, wrong]) assert.doesNotMatch(html, /hunter2|not the one|staple/)
   assert.equal(done.status, 200)
   assert.match(done.html, /role="status"><p><strong>The password is changed, and every other session has/)
-  assert.equal((await pages.get('/account', other)).location, '/login')
+  assert.equal((await pages.get('/account', other)).location, '/login?next=%2Faccount')
   assert.equal((await pages.post('/login', { ...owner, password: 'battery staple' })).status, 303)
 })
 
@@ -169,7 +169,7 @@ test('signing out ends the session and clears its cookie', async (t) => {
 
   assert.deepEqual([out.status, out.location], [303, '/login'])
   assert.match(out.headers.get('set-cookie')!, /^svc_session_\d+=; .*Max-Age=0/)
-  assert.equal((await pages.get('/account', session)).location, '/login')
+  assert.equal((await pages.get('/account', session)).location, '/login?next=%2Faccount')
 })
 
 test('a form with an unknown action is rejected', async (t) => {

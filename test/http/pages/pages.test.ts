@@ -21,7 +21,7 @@ test('on a new server every page redirects to the instructions for the setup lin
   const signIn = await pages.post('/login', owner)
 
   assert.deepEqual([start.status, start.location], [303, '/account'])
-  assert.deepEqual([account.status, account.location], [303, '/login'])
+  assert.deepEqual([account.status, account.location], [303, '/login?next=%2Faccount'])
   assert.deepEqual(terminal.location, '/login?next=%2Fcli-login%3Fid%3Dcli-1')
   assert.deepEqual([login.status, signIn.status], [200, 409])
   for (const { text } of [login, signIn]) assert.match(text, /it printed a link to create the account/)
@@ -62,7 +62,7 @@ test('a signed-in browser that opens the setup page is redirected', async (t) =>
 
   for (const path of ['/setup', '/setup?code=wrong']) {
     const page = await pages.get(path, { ...session })
-    assert.deepEqual([page.status, page.location], [303, '/account'])
+    assert.deepEqual([page.status, page.location], [303, '/'])
   }
   assert.equal((await pages.get('/setup?next=/cli-login?id=cli-1', session)).location, '/cli-login?id=cli-1')
 })
@@ -131,7 +131,7 @@ test('signing in redirects, and a signed-in browser is redirected immediately', 
   assert.match(view.text, /^Sign in to 127\.0\.0\.1:\d+/)
   assert.match(view.html, /name="password" type="password" autocomplete="current-password"/)
   assert.deepEqual([sent.status, sent.location], [303, '/cli-login?id=cli-1'])
-  assert.deepEqual([again.status, again.location], [303, '/account'])
+  assert.deepEqual([again.status, again.location], [303, '/'])
 })
 
 test('signing in redirects only to this server', async (t) => {
@@ -153,7 +153,7 @@ test('signing in redirects only to this server', async (t) => {
 
   for (const next of elsewhere) {
     const path = `/login?${new URLSearchParams({ next })}`
-    assert.deepEqual([next, (await pages.get(path, session)).location], [next, '/account'])
+    assert.deepEqual([next, (await pages.get(path, session)).location], [next, '/'])
   }
   const base = 'http://berth.test'
   for (const next of ['/cli-login?id=cli-1', '/.//evil.example', '/login?next=//evil.example', '/@evil']) {

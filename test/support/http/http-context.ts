@@ -152,6 +152,7 @@ export function createContext(storage: Storage): HttpContext {
     },
     git: openGitAccounts(gitPorts(storage, noActors)),
     traffic: null,
+    dashboard: null,
     parse,
     diskOf: ({ id, disk_volume }) => disk_volume ?? `berth-${id}`,
     hasCertificate: () => false,

@@ -1,0 +1,117 @@
+// A stream of events that is resumed after each break. It uses fetch, which shows status codes that
+// EventSource hides.
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+
+export interface StreamEvent {
+  name: string
+  /** Empty for an event without a number. */
+  id: string
+  data: string
+}
+
+export type StreamState = { kind: 'live' } | { kind: 'broken'; retryAt: number } | { kind: 'signed-out' }
+
+export interface StreamOptions {
+  path: string
+  /** The number of the last event that is already known. */
+  after?: string
+  onEvents(events: StreamEvent[]): void
+  onState?(state: StreamState): void
+  /** Ends the stream for good, after an event of this name. */
+  lastEvent?: string
+}
+
+const firstPauseMs = 1_000
+const longestPauseMs = 15_000
+/** The server sends a comment at least every 15 s. */
+const silenceMs = 40_000
+
+/** Returns a function that ends it. */
+export function openStream(options: StreamOptions): () => void {
+  const closing = new AbortController()
+  void run(options, closing.signal)
+  return () => closing.abort()
+}
+
+async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
+  let after = options.after ?? ''
+  let failures = 0
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    try {
+      for await (const events of connection(options, after, signal)) {
+        failures = 0
+        after = events.findLast(({ id }) => id !== '')?.id ?? after
+        options.onEvents(events)
+        if (options.lastEvent && events.some(({ name }) => name === options.lastEvent)) return
+      }
+    } catch (error) {
+      if (error instanceof SignedOut) return options.onState?.({ kind: 'signed-out' })
+    }
+    if (signal.aborted || document.hidden) continue
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures++) * (0.75 + Math.random() / 2)
+    options.onState?.({ kind: 'broken', retryAt: Date.now() + pauseMs })
+    await pause(pauseMs, signal)
+  }
+}
+
+class SignedOut extends Error {}
+
+/** Yields the events that arrived together. Throws when the connection breaks or is silent for too long. */
+async function* connection({ path, onState }: StreamOptions, after: string, outer: AbortSignal) {
+  const silence = new AbortController()
+  const signal = AbortSignal.any([outer, silence.signal])
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const hear = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => silence.abort(), silenceMs)
+  }
+  hear()
+  const hide = () => document.hidden && silence.abort()
+  document.addEventListener('visibilitychange', hide)
+  try {
+    const headers = { accept: 'text/event-stream', ...(after && { 'last-event-id': after }) }
+    const response = await fetch(`/api/v1${path}`, { headers, signal })
+    if (response.status === 401) throw new SignedOut()
+    if (!response.ok || !response.body) throw new Error(`the server responded with ${response.status}`)
+    onState?.({ kind: 'live' })
+    const reader = response.body
+      .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+      .pipeThrough(new EventSourceParserStream({ onComment: hear }))
+      .getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      hear()
+      yield [{ name: value.event ?? 'message', id: value.id ?? '', data: value.data }]
+    }
+  } finally {
+    document.removeEventListener('visibilitychange', hide)
+    clearTimeout(timer)
+    silence.abort()
+  }
+}
+
+/** A hidden tab has no connections: HTTP/1.1 allows six to a server, over all tabs. */
+function untilVisible(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return
+      document.removeEventListener('visibilitychange', look)
+      resolve()
+    }
+    document.addEventListener('visibilitychange', look)
+    signal.addEventListener('abort', look)
+    look()
+  })
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,31 @@
+// Ages and durations, in the words of the command line.
+import { useNow } from '../live/clock.ts'
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const
+
+/** `4.1s`, `2m 5s`, `3h 12m`. */
+export function duration(ms: number): string {
+  if (ms < 60_000) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)}m ${Math.floor((ms % 60_000) / 1000)}s`
+  return `${Math.floor(ms / 3_600_000)}h ${Math.floor((ms % 3_600_000) / 60_000)}m`
+}
+
+/** `now`, `24s ago`, `2h ago`. */
+export function age(ms: number): string {
+  if (ms < 5_000) return 'now'
+  for (const [unit, size] of units) if (ms >= size) return `${Math.floor(ms / size)}${unit} ago`
+  return `${Math.floor(ms / 1000)}s ago`
+}
+
+export function Age({ at }: { at: string }) {
+  const now = useNow()
+  return (
+    <time dateTime={at} title={new Date(at).toLocaleString()}>
+      {age(now - Date.parse(at))}
+    </time>
+  )
+}

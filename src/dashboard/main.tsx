@@ -1,0 +1,41 @@
+// The dashboard: it talks to the HTTP API and to nothing else.
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { ApiError } from './api/client.ts'
+import { openFeed } from './live/feed.ts'
+import './look/base.css'
+import { createAppRouter } from './shell/routes.tsx'
+
+// After an upgrade of the server, a page that was open does not find its parts any more.
+addEventListener('vite:preloadError', () => {
+  const lastMs = Number(sessionStorage.getItem('reloaded') ?? 0)
+  if (Date.now() - lastMs < 10_000) return
+  sessionStorage.setItem('reloaded', String(Date.now()))
+  location.reload()
+})
+
+// The feed says what changed, so nothing becomes stale by itself.
+const client = new QueryClient({
+  defaultOptions: {
+    mutations: { networkMode: 'always' },
+    queries: {
+      networkMode: 'always',
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      retry: (failures, error) =>
+        error instanceof ApiError && [0, 502, 503].includes(error.problem.status) && failures < 10,
+    },
+  },
+})
+
+openFeed(client)
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <RouterProvider router={createAppRouter(client)} />
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,31 @@
+// The state of a service in a word and a mark: what serves, and what is under way.
+import type { Deploy } from '../../api/deploy.ts'
+import type { Service } from '../../api/service.ts'
+import { type Tone, toneOf } from '../look/mark.tsx'
+
+type State = Pick<Service, 'state' | 'live_deploy_id' | 'latest_deploy'>
+
+const words: Record<Service['state'], string> = {
+  not_deployed: 'Not deployed yet',
+  deploying: 'First deploy under way',
+  live: 'Live',
+  degraded: 'Degraded: instances are missing or keep crashing',
+  failed: 'Failed',
+  suspended: 'Suspended',
+  deleting: 'Being deleted',
+}
+
+export function isUnderWay(deploy: Pick<Deploy, 'status'> | null): boolean {
+  return deploy?.status === 'queued' || deploy?.status === 'running'
+}
+
+export function stateWord({ state, live_deploy_id: liveId, latest_deploy: latest }: State): string {
+  if (state === 'deploying' && liveId) return 'Live, a deploy is under way'
+  return state === 'live' && latest?.status === 'failed' ? 'Live, the newest deploy failed' : words[state]
+}
+
+/** A failed deploy of a service that serves is a warning. */
+export function toneFor({ state, latest_deploy: latest }: State): Tone {
+  if (state === 'deploying') return 'working'
+  return state === 'live' && latest?.status === 'failed' ? 'unhealthy' : toneOf(state)
+}

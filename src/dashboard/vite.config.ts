@@ -1,0 +1,42 @@
+// Builds the dashboard into dist/dashboard, which the daemon serves.
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+const home = fileURLToPath(new URL('.', import.meta.url))
+const server = process.env.BERTH_SERVER ?? 'http://127.0.0.1:7878'
+const daemonPaths = [
+  '/api',
+  '/login',
+  '/setup',
+  '/cli-login',
+  '/account',
+  '/git',
+  '/docs',
+  '/berth.css',
+  '/berth.svg',
+]
+
+// biome-ignore lint/style/noDefaultExport: Vite loads its configuration by the default export.
+export default defineConfig({
+  root: home,
+  base: '/',
+  plugins: [react()],
+  build: {
+    outDir: '../../dist/dashboard',
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [{ name: 'vendor', test: /node_modules\/(react|react-dom|scheduler|@tanstack)\// }],
+        },
+      },
+    },
+  },
+  server: {
+    proxy: Object.fromEntries(daemonPaths.map((path) => [path, { target: server, changeOrigin: true }])),
+  },
+})
