@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { copyApp } from '../support/daemon/apps.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { until } from '../support/daemon/service.ts'
+import { ensureDashboard } from '../support/dashboard/build.ts'
 import { ensureEngine } from '../support/docker/engine.ts'
 import { requestEngine } from '../support/docker/engine-request.ts'
 import { baseImages } from '../support/docker/images.ts'
@@ -35,6 +36,7 @@ const noGit = () =>
 export async function prepareSetting(stage: Stage): Promise<Setting> {
   await findEngine(stage)
   const image = await findImage(stage)
+  await makeDashboard(stage)
   const folder = makeFolder(stage)
   const daemon = await startDaemon(stage)
   await awaitEdge(stage, daemon)
@@ -64,6 +66,15 @@ function findImage(stage: Stage): Promise<string> {
     work: async () => (await baseImages()).node,
     detail: (image) => image,
     trouble: { what: 'the base image of the example app could not be created', next: again },
+  })
+}
+
+function makeDashboard(stage: Stage): Promise<void> {
+  return takeStep(stage, {
+    name: 'dashboard',
+    work: ensureDashboard,
+    detail: () => 'is built',
+    trouble: { what: 'the dashboard could not be built', next: again },
   })
 }
 

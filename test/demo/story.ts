@@ -30,6 +30,7 @@ export async function printStory(stage: Stage, { isOnce }: Options): Promise<voi
   const setting = await prepareSetting(stage)
   try {
     await logIn(stage, setting)
+    showDashboard(stage, setting)
     const first = await deployFirst(stage, setting)
     const second = await deploySecond(stage, setting, first)
     await runCommand(stage, setting)
@@ -65,6 +66,16 @@ async function logIn(stage: Stage, { daemon, configFolder }: Setting): Promise<v
     if (id) void fetch(`${url}/api/v1/auth/cli/${id}/approve`, { method: 'POST', headers: browser })
   }
   await typeBerth(stage, { args: ['login', url, '--no-browser'], configFolder, hear: approve })
+}
+
+/** Early, so that the deploys can be watched there. */
+function showDashboard({ terminal }: Stage, { daemon: { api } }: Setting): void {
+  heading(terminal, 'The dashboard')
+  for (const line of factLines(terminal, 'open', [
+    `${api.url}/services`,
+    `${owner.email}, ${owner.password}`,
+  ]))
+    terminal.print(line)
 }
 
 async function deployFirst(stage: Stage, { daemon: { api }, repository, configFolder }: Setting) {
