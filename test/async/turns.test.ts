@@ -6,7 +6,7 @@ import pLimit, { type LimitFunction } from 'p-limit'
 import { inTurn } from '../../src/async/in-turn.ts'
 import { KeyedMutex } from '../../src/async/keyed-mutex.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** Resolves when the work gets its turn, with the function that ends the work. */
@@ -20,9 +20,9 @@ test('as many builds run as there are slots; the others wait and learn how many 
   const slots = pLimit(2)
   const reported: number[] = []
   const onWait = (running: number) => void reported.push(running)
-  const [first] = await Promise.all([take(slots, nobody, onWait), take(slots, nobody, onWait)])
+  const [first] = await Promise.all([take(slots, neverAborted, onWait), take(slots, neverAborted, onWait)])
   let third: (() => void) | null = null
-  const waiting = take(slots, nobody, onWait).then((giveBack) => (third = giveBack))
+  const waiting = take(slots, neverAborted, onWait).then((giveBack) => (third = giveBack))
   await turn()
   assert.deepEqual([reported, third], [[2], null])
 
@@ -36,7 +36,7 @@ test('the longest waiter is next', async () => {
   const slots = pLimit(1)
   const order: string[] = []
   const build = async (name: string) => {
-    const giveBack = await take(slots, nobody)
+    const giveBack = await take(slots, neverAborted)
     order.push(name)
     await turn()
     giveBack()
@@ -49,10 +49,10 @@ test('the longest waiter is next', async () => {
 
 test('a waiter that is aborted leaves the queue and takes no slot', async () => {
   const slots = pLimit(1)
-  const giveBack = await take(slots, nobody)
+  const giveBack = await take(slots, neverAborted)
   const controller = new AbortController()
   const left = take(slots, controller.signal)
-  const next = take(slots, nobody)
+  const next = take(slots, neverAborted)
   const reason = new Error('canceled')
 
   controller.abort(reason)
@@ -68,7 +68,7 @@ test('an aborted caller does not enter the queue', async () => {
     take(slots, AbortSignal.abort(new Error('canceled')), () => assert.fail('it waited')),
     /canceled/,
   )
-  await take(slots, nobody, () => assert.fail('a slot was lost'))
+  await take(slots, neverAborted, () => assert.fail('a slot was lost'))
 })
 
 test('an abort after the slot was acquired does not release it', async () => {
@@ -77,7 +77,7 @@ test('an abort after the slot was acquired does not release it', async () => {
   await take(slots, controller.signal)
   controller.abort()
   let isFree = false
-  void take(slots, nobody).then(() => (isFree = true))
+  void take(slots, neverAborted).then(() => (isFree = true))
   await turn()
   assert.equal(isFree, false)
 })
@@ -96,9 +96,9 @@ test('work with one key runs sequentially, and other keys do not wait', async ()
   const mutex = new KeyedMutex()
   const steps: string[] = []
   let end = () => {}
-  const first = mutex.run('a', nobody, () => new Promise<void>((resolve) => (end = resolve)))
-  const second = mutex.run('a', nobody, async () => void steps.push('second'))
-  await mutex.run('b', nobody, async () => void steps.push('other key'))
+  const first = mutex.run('a', neverAborted, () => new Promise<void>((resolve) => (end = resolve)))
+  const second = mutex.run('a', neverAborted, async () => void steps.push('second'))
+  await mutex.run('b', neverAborted, async () => void steps.push('other key'))
   await turn()
   assert.deepEqual(steps, ['other key'])
   end()
@@ -111,11 +111,11 @@ test('aborting a caller that waits for a key does not admit the next one', async
   const controller = new AbortController()
   let end = () => {}
   let isIn = false
-  const first = mutex.run('a', nobody, () => new Promise<void>((resolve) => (end = resolve)))
+  const first = mutex.run('a', neverAborted, () => new Promise<void>((resolve) => (end = resolve)))
   const second = mutex.run('a', controller.signal, async () => assert.fail('it was aborted'))
   controller.abort(new Error('canceled'))
   await assert.rejects(second, /canceled/)
-  const third = mutex.run('a', nobody, async () => {
+  const third = mutex.run('a', neverAborted, async () => {
     isIn = true
   })
   await turn()

@@ -10,7 +10,7 @@ for (const [kind, { machine }] of Object.entries<Kind>(catalogue)) {
   const graph = toChartGraph(machine)
 
   test(`${kind}: every state is drawn, and every transition as one arrow or in one`, async () => {
-    const { states, edges } = await layOut(graph, 'tall', labelOf)
+    const { states, edges } = await layOut(graph, labelOf)
 
     assert.deepEqual(
       states.map(({ id }) => id),

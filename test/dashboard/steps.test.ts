@@ -75,7 +75,7 @@ test('the line depends on the source, the pre-deploy command and the kind of ser
 })
 
 test('the chart shows the present state, the former ones and the transition between them', async () => {
-  const layout = await layOut(toChartGraph(deployKind.machine), 'tall', labelOf)
+  const layout = await layOut(toChartGraph(deployKind.machine), labelOf)
   const { active, past, taken } = positionIn(layout, building)
   assert.deepEqual([...active].sort(), ['running', 'running.building'])
   assert.deepEqual([...past].sort(), ['queued', 'running', 'running.fetching'])

@@ -35,7 +35,7 @@ test('another scheme counts as no credential, so the cookie decides', async (t) 
   }
 })
 
-test('a wrong token is refused even beside a good cookie', async (t) => {
+test('a wrong token is refused also with a valid session cookie', async (t) => {
   const api = await startWithAccount(t)
 
   assert.deepEqual(await outcomes(api, 'Bearer bth_wrong'), [unauthorized, unauthorized])

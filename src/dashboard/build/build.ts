@@ -22,9 +22,8 @@ async function writeLayouts(): Promise<void> {
   const folder = join(home, 'chart/layouts')
   mkdirSync(folder, { recursive: true })
   for (const [kind, { machine }] of Object.entries(catalogue)) {
-    const graph = toChartGraph(machine)
-    const layouts = { wide: await layOut(graph, 'wide', labelOf), tall: await layOut(graph, 'tall', labelOf) }
-    writeFileSync(join(folder, `${kind}.json`), JSON.stringify(layouts))
+    const layout = await layOut(toChartGraph(machine), labelOf)
+    writeFileSync(join(folder, `${kind}.json`), JSON.stringify(layout))
   }
 }
 

@@ -1,5 +1,6 @@
 // The graph of a chart: its states, and the transitions between them with their causes.
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
+import { anyFailure } from '../chart/words.ts'
 
 export interface ChartState {
   /** As in the history: `running.fetching`. Empty for the chart itself. */
@@ -89,8 +90,6 @@ function bundled(edges: ChartEdge[], nodes: AnyStateNode[]): ChartEdge[] {
     return [{ from: around, to, event: isFailure(event) ? anyFailure : event, guard, via: sources }]
   })
 }
-
-export const anyFailure = '*.failed'
 
 /** Null for an edge that stays alone: what an effect returns, and what leads back into its own state. */
 function bundleKey({ from, to, event, guard }: ChartEdge, around: string | null): string | null {

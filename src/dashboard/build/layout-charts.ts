@@ -23,7 +23,6 @@ interface EdgeLine extends ChartEdge {
   label: { x: number; y: number; lines: string[] } | null
 }
 
-export type Direction = 'wide' | 'tall'
 export type Words = (edge: ChartEdge) => string
 
 /** Of the widest of the usual monospaced typefaces, in ems. */
@@ -32,8 +31,9 @@ const stateSize = { font: 13, height: 32, padding: 14 }
 const labelSize = { font: 11, height: 15, letters: 24 }
 const titleHeight = 28
 
-const shared = {
+const layoutOptions = {
   'elk.algorithm': 'layered',
+  'elk.direction': 'DOWN',
   'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
   'elk.edgeRouting': 'ORTHOGONAL',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
@@ -47,13 +47,12 @@ const shared = {
   'elk.edgeLabels.inline': 'false',
 }
 
-export async function layOut(graph: ChartGraph, direction: Direction, words: Words): Promise<ChartLayout> {
-  const options = { ...shared, 'elk.direction': direction === 'wide' ? 'RIGHT' : 'DOWN' }
+export async function layOut(graph: ChartGraph, words: Words): Promise<ChartLayout> {
   const [root] = graph.states
   const chart: ElkNode = {
     id: 'chart',
     children: [toNode(graph, root!)],
-    layoutOptions: options,
+    layoutOptions,
     edges: graph.edges.map((edge, index) => toElkEdge(edge, index, words)),
   }
   const drawn = await new elk.default().layout(chart)

@@ -6,15 +6,14 @@ import { type ChartLayout, loadLayout } from './layouts.ts'
 import { type Position, positionIn } from './position.ts'
 
 export function Chart({ kind, history }: { kind: string; history: HistoryEntry[] }) {
-  const { data: layouts } = useQuery({
+  const { data: layout } = useQuery({
     queryKey: ['layout', kind],
     queryFn: () => loadLayout(kind),
   })
-  if (!layouts) return null
-  const position = positionIn(layouts.tall, history)
+  if (!layout) return null
   return (
     <figure className={styles.chart}>
-      <Picture layout={layouts.tall} kind={kind} position={position} />
+      <Picture layout={layout} kind={kind} position={positionIn(layout, history)} />
     </figure>
   )
 }
@@ -42,23 +41,8 @@ function Picture({ layout, kind, position }: { layout: ChartLayout; kind: string
           <path d="M0 0 8 4 0 8Z" fill="context-stroke" />
         </marker>
       </defs>
-      {states.map(({ id, key, kind: type, x, y, ...box }) => (
-        <g
-          key={id}
-          data-state={id}
-          data-kind={type}
-          data-active={position.active.has(id)}
-          data-past={position.past.has(id)}
-        >
-          <rect x={x} y={y} {...box} rx={type === 'compound' || type === 'parallel' ? 8 : 6} />
-          <text
-            x={type === 'atomic' || type === 'final' ? x + box.width / 2 : x + 12}
-            y={y + 20}
-            textAnchor={type === 'atomic' || type === 'final' ? 'middle' : 'start'}
-          >
-            {key}
-          </text>
-        </g>
+      {states.map((state) => (
+        <StateBox key={state.id} state={state} position={position} />
       ))}
       {edges.map((edge, index) => (
         <g key={index} data-edge={edge.event} data-taken={position.taken === index}>
@@ -71,5 +55,23 @@ function Picture({ layout, kind, position }: { layout: ChartLayout; kind: string
         </g>
       ))}
     </svg>
+  )
+}
+
+function StateBox({ state, position }: { state: ChartLayout['states'][number]; position: Position }) {
+  const { id, key, kind, x, y, width, height } = state
+  const isLeaf = kind === 'atomic' || kind === 'final'
+  return (
+    <g
+      data-state={id}
+      data-kind={kind}
+      data-active={position.active.has(id)}
+      data-past={position.past.has(id)}
+    >
+      <rect x={x} y={y} width={width} height={height} rx={isLeaf ? 6 : 8} />
+      <text x={isLeaf ? x + width / 2 : x + 12} y={y + 20} textAnchor={isLeaf ? 'middle' : 'start'}>
+        {key}
+      </text>
+    </g>
   )
 }

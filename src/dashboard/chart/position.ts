@@ -1,6 +1,7 @@
 // Where an actor is in its chart, from its history.
 import type { HistoryEntry } from '../../api/deploy.ts'
 import type { ChartLayout } from '../build/layout-charts.ts'
+import { anyFailure } from './words.ts'
 
 export interface Position {
   /** Ids of states, with the states around them. */
@@ -37,7 +38,7 @@ function takenEdge({ states, edges }: ChartLayout, entries: Entry[]): number {
   const ids = states.map(({ id }) => id)
   const [from, to] = [activeIds(ids, before), activeIds(ids, last)]
   return edges.findIndex(({ event, from: source, to: target, via }) => {
-    const isEvent = event === last.event || (event === '*.failed' && last.event.endsWith('.failed'))
+    const isEvent = event === last.event || (event === anyFailure && last.event.endsWith('.failed'))
     return (
       isEvent &&
       from.includes(source) &&

@@ -70,10 +70,13 @@ export const eventWords: Record<string, string> = {
   'upgrade.cancel': 'cancel',
 }
 
+/** The event of the edge that stands for the failures of several states. */
+export const anyFailure = '*.failed'
+
 /** The label of an arrow; a plain success needs none. */
 export function labelOf({ event, guard }: { event: string; guard: string | null }): string {
   const condition = guard === null ? '' : `if ${guardWords[guard] ?? guard}`
-  if (event === '*.failed') return 'any of these fails'
+  if (event === anyFailure) return 'any of these fails'
   if (event.endsWith('.failed')) return `fails ${condition}`.trim()
   if (event === '' || event.endsWith('.done')) return condition
   return `${eventWords[event] ?? event} ${condition}`.trim()

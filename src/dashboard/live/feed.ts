@@ -24,13 +24,12 @@ export function useConnection(): Connection {
 /** Changes that arrive together cause one request for each record. */
 const batchMs = 50
 
-export function openFeed(client: QueryClient): () => void {
+/** For as long as the page is open. */
+export function openFeed(client: QueryClient): void {
   const pending = new Map<string, FeedChange>()
-  let timer: ReturnType<typeof setTimeout> | undefined
   let hasBegun = false
 
   function refresh(): void {
-    timer = undefined
     const changes = [...pending.values()]
     pending.clear()
     for (const key of changes.flatMap(keysOf)) void client.invalidateQueries({ queryKey: key })
@@ -43,22 +42,18 @@ export function openFeed(client: QueryClient): () => void {
     if (name === 'ready') hasBegun = true
     if (name !== 'change') return
     const change = JSON.parse(data) as FeedChange
+    if (pending.size === 0) setTimeout(refresh, batchMs)
     pending.set(`${change.kind} ${change.id}`, change)
-    timer ??= setTimeout(refresh, batchMs)
   }
 
-  const close = openStream({
+  openStream({
     path: '/events',
-    onEvents: (events) => events.forEach(take),
+    onEvent: take,
     onState(state) {
       connection = state
       for (const listener of listeners) listener()
     },
   })
-  return () => {
-    clearTimeout(timer)
-    close()
-  }
 }
 
 /** The first parts of the keys of the queries that a change concerns. */
@@ -73,7 +68,7 @@ function keysOf({ kind, id, service_id }: FeedChange): unknown[][] {
     case 'job-run':
       return service
     default:
-      return [[kind, id]]
+      return []
   }
 }
 

@@ -13,9 +13,7 @@ export type StreamState = { kind: 'live' } | { kind: 'broken'; retryAt: number }
 
 export interface StreamOptions {
   path: string
-  /** The number of the last event that is already known. */
-  after?: string
-  onEvents(events: StreamEvent[]): void
+  onEvent(event: StreamEvent): void
   onState?(state: StreamState): void
   /** Ends the stream for good, after an event of this name. */
   lastEvent?: string
@@ -34,16 +32,16 @@ export function openStream(options: StreamOptions): () => void {
 }
 
 async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
-  let after = options.after ?? ''
+  let after = ''
   let failures = 0
   while (!signal.aborted) {
     await untilVisible(signal)
     try {
-      for await (const events of connection(options, after, signal)) {
+      for await (const event of connection(options, after, signal)) {
         failures = 0
-        after = events.findLast(({ id }) => id !== '')?.id ?? after
-        options.onEvents(events)
-        if (options.lastEvent && events.some(({ name }) => name === options.lastEvent)) return
+        after = event.id || after
+        options.onEvent(event)
+        if (event.name === options.lastEvent) return
       }
     } catch (error) {
       if (error instanceof SignedOut) return options.onState?.({ kind: 'signed-out' })
@@ -57,8 +55,12 @@ async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
 
 class SignedOut extends Error {}
 
-/** Yields the events that arrived together. Throws when the connection breaks or is silent for too long. */
-async function* connection({ path, onState }: StreamOptions, after: string, outer: AbortSignal) {
+/** Yields the events. Throws when the connection breaks or is silent for too long. */
+async function* connection(
+  { path, onState }: StreamOptions,
+  after: string,
+  outer: AbortSignal,
+): AsyncGenerator<StreamEvent> {
   const silence = new AbortController()
   const signal = AbortSignal.any([outer, silence.signal])
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -83,7 +85,7 @@ async function* connection({ path, onState }: StreamOptions, after: string, oute
       const { done, value } = await reader.read()
       if (done) return
       hear()
-      yield [{ name: value.event ?? 'message', id: value.id ?? '', data: value.data }]
+      yield { name: value.event ?? 'message', id: value.id ?? '', data: value.data }
     }
   } finally {
     document.removeEventListener('visibilitychange', hide)
@@ -98,6 +100,7 @@ function untilVisible(signal: AbortSignal): Promise<void> {
     const look = () => {
       if (document.hidden && !signal.aborted) return
       document.removeEventListener('visibilitychange', look)
+      signal.removeEventListener('abort', look)
       resolve()
     }
     document.addEventListener('visibilitychange', look)
@@ -108,10 +111,12 @@ function untilVisible(signal: AbortSignal): Promise<void> {
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const finish = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', finish)
       resolve()
-    })
+    }
+    const timer = setTimeout(finish, ms)
+    signal.addEventListener('abort', finish)
   })
 }

@@ -1,10 +1,8 @@
 // The lines of one log, in the order of their numbers. They live outside React, which would copy them.
-import type { StreamEvent } from '../live/stream.ts'
-import { openStream } from '../live/stream.ts'
+import { openStream, type StreamEvent } from '../live/stream.ts'
 
 export interface Line {
   number: number
-  at: string
   stream: 'stdout' | 'stderr' | 'system'
   text: string
 }
@@ -34,15 +32,15 @@ export function openLog(path: string): LogLines {
   function take({ name, id, data }: StreamEvent): void {
     if (name === 'end') isEnded = true
     if (name !== 'log') return
-    const { ts, stream, line } = JSON.parse(data)
-    lines.push({ number: Number(id), at: ts, stream, text: shownText(line) })
+    const { stream, line } = JSON.parse(data)
+    lines.push({ number: Number(id), stream, text: shownText(line) })
   }
 
   const close = openStream({
     path: `${path}?follow=true`,
     lastEvent: 'end',
-    onEvents(events) {
-      events.forEach(take)
+    onEvent(event) {
+      take(event)
       announce()
     },
   })

@@ -1,11 +1,7 @@
 // What a deploy brings: its commit, its image or an upload.
 import type { Deploy } from '../../api/deploy.ts'
 
-export function Version({
-  deploy,
-}: {
-  deploy: Pick<Deploy, 'commit_sha' | 'commit_message' | 'source' | 'trigger'>
-}) {
+export function Version({ deploy }: { deploy: Pick<Deploy, 'commit_sha' | 'commit_message' | 'source'> }) {
   const { commit_sha: sha, commit_message: message, source } = deploy
   if (sha !== null) {
     return (

@@ -10,7 +10,7 @@ import { Failure } from '../../../src/errors.ts'
 import { openDockerSite, until } from '../../support/docker/docker-site.ts'
 
 const mebibyte = 1024 * 1024
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 async function openSite(t: TestContext) {
   const { engine, owner, images, instances, spec } = await openDockerSite(t)
@@ -31,7 +31,7 @@ async function openSite(t: TestContext) {
     script: string,
     streams: OneShotStreams = {},
     changes: Partial<OneShotSpec> = {},
-    signal = nobody,
+    signal = neverAborted,
   ) => tools.run(toolSpec(script, changes), streams, signal)
   const containers = async () => {
     const filters = { label: [`berth.instance=${owner.prefix}`, 'berth.kind=tool'] }

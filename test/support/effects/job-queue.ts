@@ -15,7 +15,7 @@ import { serviceRow, transitionOf } from '../storage/store-fixtures.ts'
 import { silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
 import { standIn } from './stand-in.ts'
 
-const nobody = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 interface JobQueueOptions {
   service?: Partial<ServiceRow>
@@ -51,8 +51,11 @@ export async function openJobQueue(t: TestContext, options: JobQueueOptions = {}
     spawned,
     warned,
     /** Awaits the turn of a pending run. */
-    ask: (id: string, overlap: Overlap | null = 'skip', { signal = nobody, command = null }: Asked = {}) =>
-      awaitTurn(ports, { id, serviceId: 'svc-1', command, overlap }, signal),
+    ask: (
+      id: string,
+      overlap: Overlap | null = 'skip',
+      { signal = neverAborted, command = null }: Asked = {},
+    ) => awaitTurn(ports, { id, serviceId: 'svc-1', command, overlap }, signal),
     begin: async (runId: string, instant = '2026-01-01T03:00:00.000Z') => {
       const input = { id: 'sch-1', serviceId: 'svc-1', runId, instant, missed: null }
       return (await beginRun({ ...ports, clock: clockAt(options.now ?? instant) }, input)).skipped
