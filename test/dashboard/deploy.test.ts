@@ -62,6 +62,9 @@ test('a deploy is followed from the list to its page, and explained when it fail
     }
   }
   assert.deepEqual(complaints, [])
+
+  await page.goto(`${daemon.api.url}/services/unknown`)
+  await waitForText(page, 'berth services lists them.')
 })
 
 const screens: Screen[] = [

@@ -68,11 +68,12 @@ function Head({ service }: { service: Service }) {
 }
 
 function Instances({ service: { id } }: { service: Service }) {
-  const { data: status, error } = useQuery(statusQuery(id))
+  const { data: status, error, isPending } = useQuery(statusQuery(id))
   return (
     <section className={styles.panel}>
       <h2>Running now</h2>
       {error && <ProblemNote error={error} />}
+      {isPending && <p className="quiet">Measuring…</p>}
       {status?.reason && <p>{toSentence(status.reason)}</p>}
       {status?.instances.length === 0 && <p className="quiet">Nothing runs.</p>}
       <ul className={styles.list}>

@@ -41,5 +41,7 @@ export function NotFound() {
 /** Messages of the server begin in lower case, because they follow the name of a thing elsewhere. */
 export function toSentence(text: string): string {
   const end = /[.!?…]$/.test(text) ? '' : '.'
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${end}`
+  // A command stays as it is typed.
+  const first = text.startsWith('berth ') ? 'b' : text.charAt(0).toUpperCase()
+  return `${first}${text.slice(1)}${end}`
 }
