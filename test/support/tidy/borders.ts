@@ -206,7 +206,17 @@ export const borders: Border[] = [
   },
   {
     of: 'src/dashboard/',
-    packages: ['react', 'react-dom', '@tanstack/react-query', '@tanstack/react-router', 'eventsource-parser'],
+    packages: [
+      'react',
+      'react-dom',
+      '@tanstack/react-query',
+      '@tanstack/react-router',
+      '@tanstack/react-virtual',
+      'anser',
+      'cmdk',
+      'eventsource-parser',
+      'lucide-react',
+    ],
     node: false,
     values: ['src/dashboard/'],
     types: ['src/api/', 'src/dashboard/build/'],
