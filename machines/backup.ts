@@ -76,6 +76,7 @@ const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => 
 
 export const machine = backup.createMachine({
   id: 'backup',
+  description: 'Writes the data of a datastore to a file, and reads it back.',
   context: ({ input }) => ({
     ...input,
     phase: null,
@@ -89,11 +90,13 @@ export const machine = backup.createMachine({
   initial: 'running',
   states: {
     running: {
+      description: 'Makes the backup.',
       on: { delete: 'deleting' },
       exit: assign({ phase: null }),
       initial: 'dumping',
       states: {
         dumping: {
+          description: 'Writes the data to a file.',
           entry: assign(({ context }) => ({ phase: 'dumping' as const, attempts: context.attempts + 1 })),
           invoke: {
             id: 'dumpDatastore',
@@ -110,6 +113,7 @@ export const machine = backup.createMachine({
           },
         },
         checking: {
+          description: 'Reads the file back to check it.',
           entry: assign({ phase: 'checking' }),
           invoke: {
             id: 'checkBackup',
@@ -127,6 +131,7 @@ export const machine = backup.createMachine({
           },
         },
         discarding: {
+          description: 'Removes the partial file of a failed attempt.',
           invoke: {
             id: 'discardDump',
             src: 'discardDump',
@@ -147,6 +152,7 @@ export const machine = backup.createMachine({
           },
         },
         waiting: {
+          description: 'Waits before the next attempt of a scheduled backup.',
           entry: assign({ phase: 'waiting' }),
           exit: assign({ retryAt: null }),
           invoke: {
@@ -159,10 +165,12 @@ export const machine = backup.createMachine({
       },
     },
     good: {
+      description: 'The file is complete and was checked.',
       on: { delete: 'deleting' },
       initial: 'pruning',
       states: {
         pruning: {
+          description: 'Deletes older backups beyond the number to keep.',
           invoke: {
             id: 'pruneBackups',
             src: 'pruneBackups',
@@ -170,14 +178,15 @@ export const machine = backup.createMachine({
             onDone: 'kept',
           },
         },
-        kept: {},
+        kept: { description: 'Kept until it is deleted.' },
       },
     },
-    failed: { on: { delete: 'deleting' } },
+    failed: { description: 'Failed. There is no file.', on: { delete: 'deleting' } },
     deleting: {
+      description: 'Removes the file.',
       invoke: { id: 'removeBackup', src: 'removeBackup', input: slotInput, onDone: 'deleted' },
     },
-    deleted: { type: 'final' },
+    deleted: { description: 'The file is removed.', type: 'final' },
   },
 })
 

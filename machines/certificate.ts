@@ -158,6 +158,7 @@ const failed = {
 
 export const machine = certificate.createMachine({
   id: 'certificate',
+  description: 'Obtains the certificate of a host, renews it, and releases it with the host.',
   context: ({ input }) => ({
     ...input,
     validity: null,
@@ -171,6 +172,7 @@ export const machine = certificate.createMachine({
   initial: 'checking',
   states: {
     checking: {
+      description: 'Checks that the host is in use and resolves to this server.',
       entry: 'begin',
       invoke: {
         id: 'checkHost',
@@ -189,6 +191,7 @@ export const machine = certificate.createMachine({
       },
     },
     ordering: {
+      description: 'Orders the certificate from the authority.',
       invoke: {
         id: 'obtainCertificate',
         src: 'obtainCertificate',
@@ -205,9 +208,11 @@ export const machine = certificate.createMachine({
       },
     },
     installing: {
+      description: 'Gives the certificate to the edge.',
       invoke: { id: 'installCertificate', src: 'installCertificate', input: hostOf, onDone: 'valid' },
     },
     valid: {
+      description: 'In use. Watches it until its renewal is due.',
       invoke: {
         id: 'keepWatch',
         src: 'keepWatch',
@@ -219,6 +224,7 @@ export const machine = certificate.createMachine({
       },
     },
     waiting: {
+      description: 'An attempt failed. Waits before the next one; an old certificate stays.',
       on: { retry: { guard: { type: 'mayAsk', params: ({ event }) => event }, target: 'checking' } },
       invoke: {
         id: 'keepWatch',
@@ -232,9 +238,10 @@ export const machine = certificate.createMachine({
       },
     },
     releasing: {
+      description: 'The host is no longer in use: removes its certificate.',
       invoke: { id: 'releaseCertificate', src: 'releaseCertificate', input: hostOf, onDone: 'released' },
     },
-    released: { type: 'final' },
+    released: { description: 'The certificate is removed.', type: 'final' },
   },
 })
 

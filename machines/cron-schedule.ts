@@ -119,6 +119,7 @@ const changed = [
 
 export const machine = cronSchedule.createMachine({
   id: 'cron-schedule',
+  description: 'Starts the runs of a cron job when they are due.',
   context: ({ input }) => ({
     ...input,
     since: input.at,
@@ -130,8 +131,12 @@ export const machine = cronSchedule.createMachine({
   }),
   initial: 'planning',
   states: {
-    planning: { always: [{ guard: 'isSuspended', target: 'paused' }, { target: 'waiting' }] },
+    planning: {
+      description: 'Decides whether to wait for the next run, or to pause.',
+      always: [{ guard: 'isSuspended', target: 'paused' }, { target: 'waiting' }],
+    },
     waiting: {
+      description: 'Waits for the next run of the schedule.',
       invoke: {
         id: 'awaitInstant',
         src: 'awaitInstant',
@@ -152,6 +157,7 @@ export const machine = cronSchedule.createMachine({
       },
     },
     paused: {
+      description: 'The service is suspended. Waits until it is resumed.',
       invoke: {
         id: 'awaitResume',
         src: 'awaitResume',
@@ -160,6 +166,7 @@ export const machine = cronSchedule.createMachine({
       },
     },
     due: {
+      description: 'Begins the run, or records why it is skipped.',
       invoke: {
         id: 'beginRun',
         src: 'beginRun',
@@ -170,7 +177,7 @@ export const machine = cronSchedule.createMachine({
         },
       },
     },
-    ended: { type: 'final' },
+    ended: { description: 'Its service was removed.', type: 'final' },
   },
 })
 

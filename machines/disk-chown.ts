@@ -41,10 +41,12 @@ const chown = setup({
 
 export const machine = chown.createMachine({
   id: 'disk-chown',
+  description: 'Gives all files of a disk to another user.',
   context: ({ input }) => ({ ...input, uid: null, gid: null, error: null, finishedAt: null }),
   initial: 'running',
   states: {
     running: {
+      description: 'Changes the owner of every file.',
       invoke: {
         id: 'changeOwner',
         src: 'changeOwner',
@@ -66,8 +68,8 @@ export const machine = chown.createMachine({
         },
       },
     },
-    succeeded: { type: 'final' },
-    failed: { type: 'final' },
+    succeeded: { description: 'All files have the new owner.', type: 'final' },
+    failed: { description: 'Failed. Some files may have the new owner.', type: 'final' },
   },
 })
 

@@ -52,11 +52,16 @@ const removal = setup({
 
 export const machine = removal.createMachine({
   id: 'disk-removal',
+  description: 'Keeps a deleted disk in the trash, then removes it.',
   context: ({ input }) => ({ ...input, sizeBytes: null }),
   initial: 'deciding',
   states: {
-    deciding: { always: [{ guard: 'isKept', target: 'measuring' }, { target: 'removing' }] },
+    deciding: {
+      description: 'Decides whether the disk goes to the trash.',
+      always: [{ guard: 'isKept', target: 'measuring' }, { target: 'removing' }],
+    },
     measuring: {
+      description: 'Measures the disk for the list of the trash.',
       on: { purge: 'removing' },
       invoke: {
         id: 'measureDisk',
@@ -73,6 +78,7 @@ export const machine = removal.createMachine({
       },
     },
     trashed: {
+      description: 'In the trash. It can be restored until it expires.',
       on: { purge: 'removing', restore: 'restored' },
       invoke: {
         id: 'awaitExpiry',
@@ -82,6 +88,7 @@ export const machine = removal.createMachine({
       },
     },
     removing: {
+      description: 'Removes the disk with its data.',
       invoke: {
         id: 'removeDisk',
         src: 'removeDisk',
@@ -89,8 +96,8 @@ export const machine = removal.createMachine({
         onDone: 'removed',
       },
     },
-    restored: { type: 'final' },
-    removed: { type: 'final' },
+    restored: { description: 'Taken out of the trash.', type: 'final' },
+    removed: { description: 'Removed with its data.', type: 'final' },
   },
 })
 

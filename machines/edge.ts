@@ -125,6 +125,7 @@ const edge = setup({
 
 export const machine = edge.createMachine({
   id: 'edge',
+  description: 'Keeps the reverse proxy running and its routes up to date.',
   context: ({ input }) => ({
     ...input,
     servingSince: null,
@@ -143,6 +144,7 @@ export const machine = edge.createMachine({
   },
   states: {
     starting: {
+      description: 'Starts the proxy, or adopts the one that runs.',
       invoke: {
         id: 'startEdge',
         src: 'startEdge',
@@ -162,6 +164,7 @@ export const machine = edge.createMachine({
       },
     },
     serving: {
+      description: 'Serves requests, and applies each change of the routes.',
       on: {
         'routes.applied': { actions: assign(({ event }) => ({ routes: event.routes })) },
         'ports.checked': { actions: assign(({ event }) => ({ portProblem: event.problem })) },
@@ -183,6 +186,7 @@ export const machine = edge.createMachine({
     },
     // Routes stay reconciled while the image is fetched. After a failure, the start adopts the former edge.
     upgrading: {
+      description: 'Replaces the proxy by a newer version. The current one serves until then.',
       on: { 'routes.applied': { actions: assign(({ event }) => ({ routes: event.routes })) } },
       invoke: {
         id: 'upgradeEdge',
@@ -205,6 +209,7 @@ export const machine = edge.createMachine({
       },
     },
     waiting: {
+      description: 'The start failed. Waits before the next attempt.',
       invoke: {
         id: 'sleepUntil',
         src: 'sleepUntil',
@@ -213,6 +218,7 @@ export const machine = edge.createMachine({
       },
     },
     stopping: {
+      description: 'Switched off: stops the proxy.',
       invoke: {
         id: 'stopEdge',
         src: 'stopEdge',
@@ -235,6 +241,7 @@ export const machine = edge.createMachine({
       },
     },
     lingering: {
+      description: 'The stop failed. Waits before the next attempt.',
       invoke: {
         id: 'sleepUntil',
         src: 'sleepUntil',
@@ -242,7 +249,7 @@ export const machine = edge.createMachine({
         onDone: 'stopping',
       },
     },
-    off: {},
+    off: { description: 'Switched off in the configuration.' },
   },
 })
 

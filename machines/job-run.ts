@@ -157,6 +157,7 @@ const clearing = {
 
 export const machine = jobRun.createMachine({
   id: 'job-run',
+  description: 'One run of a command in a container of its own.',
   context: ({ input }) => ({
     ...input,
     deployId: null,
@@ -168,6 +169,7 @@ export const machine = jobRun.createMachine({
   initial: 'pending',
   states: {
     pending: {
+      description: 'Waits for its turn.',
       on: { cancel: canceling },
       invoke: {
         id: 'awaitTurn',
@@ -189,10 +191,12 @@ export const machine = jobRun.createMachine({
       },
     },
     running: {
+      description: 'Runs the command.',
       on: { cancel: canceling },
       initial: 'starting',
       states: {
         starting: {
+          description: 'Creates the container and starts it.',
           invoke: {
             id: 'startRun',
             src: 'startRun',
@@ -210,6 +214,7 @@ export const machine = jobRun.createMachine({
           },
         },
         following: {
+          description: 'The command runs, and its output goes to the log.',
           invoke: {
             id: 'followRun',
             src: 'followRun',
@@ -240,6 +245,7 @@ export const machine = jobRun.createMachine({
         },
         // The run has failed, but it is not over while its container may still run.
         stopping: {
+          description: 'The run failed: stops its container.',
           invoke: {
             id: 'stopRun',
             src: 'stopRun',
@@ -253,9 +259,11 @@ export const machine = jobRun.createMachine({
       },
     },
     canceling: {
+      description: 'Canceled: ends the run.',
       initial: 'stopping',
       states: {
         stopping: {
+          description: 'Asks the command to stop. After ten seconds it is killed.',
           invoke: {
             id: 'stopRun',
             src: 'stopRun',
@@ -269,14 +277,23 @@ export const machine = jobRun.createMachine({
             },
           },
         },
-        clearing: { invoke: { ...clearing, onDone: '#job-run.canceled' } },
+        clearing: {
+          description: 'Removes the container.',
+          invoke: { ...clearing, onDone: '#job-run.canceled' },
+        },
       },
     },
-    succeeding: { invoke: { ...clearing, onDone: 'succeeded' } },
-    failing: { invoke: { ...clearing, onDone: 'failed' } },
-    succeeded: { type: 'final' },
-    failed: { type: 'final' },
-    canceled: { type: 'final' },
+    succeeding: {
+      description: 'The command succeeded: removes the container.',
+      invoke: { ...clearing, onDone: 'succeeded' },
+    },
+    failing: {
+      description: 'The run failed: removes the container.',
+      invoke: { ...clearing, onDone: 'failed' },
+    },
+    succeeded: { description: 'The command succeeded.', type: 'final' },
+    failed: { description: 'The command failed, or could not run.', type: 'final' },
+    canceled: { description: 'Ended on request, or with its service.', type: 'final' },
   },
 })
 

@@ -69,10 +69,12 @@ const slotInput = ({ context: { id, datastoreId, backupId } }: { context: Restor
 
 export const machine = restore.createMachine({
   id: 'restore',
+  description: 'Replaces the data of a datastore with the contents of a file.',
   context: ({ input }) => ({ ...input, phase: null, error: null, finishedAt: null }),
   initial: 'checking',
   states: {
     checking: {
+      description: 'Reads the whole file, to refuse a damaged one.',
       on: { cancel: { target: 'undoing', actions: 'recordCancel' } },
       entry: assign({ phase: 'checking' }),
       invoke: {
@@ -84,6 +86,7 @@ export const machine = restore.createMachine({
       },
     },
     loading: {
+      description: 'Loads the data next to the current data. Clients see no change.',
       on: { cancel: { target: 'undoing', actions: 'recordCancel' } },
       entry: assign({ phase: 'loading' }),
       invoke: {
@@ -95,6 +98,7 @@ export const machine = restore.createMachine({
       },
     },
     switching: {
+      description: 'Puts the new data in the place of the current data.',
       entry: assign({ phase: 'switching' }),
       invoke: {
         id: 'switchData',
@@ -105,6 +109,7 @@ export const machine = restore.createMachine({
       },
     },
     tidying: {
+      description: 'The new data is in use: removes the former data.',
       entry: assign({ phase: null }),
       invoke: {
         id: 'tidyRestore',
@@ -114,6 +119,7 @@ export const machine = restore.createMachine({
       },
     },
     undoing: {
+      description: 'Failed or canceled: keeps the former data, removes what was loaded.',
       entry: assign({ phase: null }),
       invoke: {
         id: 'undoRestore',
@@ -125,9 +131,9 @@ export const machine = restore.createMachine({
         ],
       },
     },
-    done: { type: 'final' },
-    failed: { type: 'final' },
-    canceled: { type: 'final' },
+    done: { description: 'The new data is in use.', type: 'final' },
+    failed: { description: 'Failed. The datastore has its former data.', type: 'final' },
+    canceled: { description: 'Canceled. The datastore has its former data.', type: 'final' },
   },
 })
 

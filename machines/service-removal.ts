@@ -51,10 +51,12 @@ const removal = setup({
 
 export const machine = removal.createMachine({
   id: 'service-removal',
+  description: 'Removes a service with what belongs to it, its name last.',
   context: ({ input }) => input,
   initial: 'ending',
   states: {
     ending: {
+      description: 'Ends the deploys of the service.',
       invoke: {
         id: 'endDeploys',
         src: 'endDeploys',
@@ -63,6 +65,7 @@ export const machine = removal.createMachine({
       },
     },
     clearing: {
+      description: 'Removes what belongs to the service.',
       invoke: {
         id: 'removeBelongings',
         src: 'removeBelongings',
@@ -76,6 +79,7 @@ export const machine = removal.createMachine({
     },
     // Only after the service's row is removed: a service in deletion accepts no actors.
     trashing: {
+      description: 'Puts the disk of the service into the trash.',
       invoke: {
         id: 'trashDisk',
         src: 'trashDisk',
@@ -83,7 +87,7 @@ export const machine = removal.createMachine({
         onDone: 'removed',
       },
     },
-    removed: { type: 'final' },
+    removed: { description: 'The service is removed.', type: 'final' },
   },
 })
 

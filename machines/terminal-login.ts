@@ -76,10 +76,12 @@ const expiryOf = ({ context: { id, bootId, expiresAt } }: { context: Context }) 
 
 export const machine = login.createMachine({
   id: 'terminal-login',
+  description: 'A login request of a terminal. It lasts at most ten minutes.',
   context: ({ input }) => ({ ...input, grant: null }),
   initial: 'pending',
   states: {
     pending: {
+      description: 'Waits for the administrator, who approves or denies it.',
       invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
       on: {
         approve: {
@@ -90,9 +92,11 @@ export const machine = login.createMachine({
       },
     },
     approved: {
+      description: 'Approved: the terminal gets a token.',
       initial: 'issuing',
       states: {
         issuing: {
+          description: 'Creates the token.',
           invoke: {
             id: 'issueToken',
             src: 'issueToken',
@@ -101,16 +105,19 @@ export const machine = login.createMachine({
           },
         },
         waiting: {
+          description: 'Waits until the terminal collects its token.',
           invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: '#revoking' },
           on: { collect: '#collected' },
         },
       },
     },
     denied: {
+      description: 'Denied. Waits until the terminal asks for the result.',
       invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: expiryOf, onDone: 'expired' },
       on: { tell: 'told' },
     },
     revoking: {
+      description: 'The terminal did not collect its token: revokes it.',
       id: 'revoking',
       invoke: {
         id: 'revokeToken',
@@ -119,9 +126,9 @@ export const machine = login.createMachine({
         onDone: 'expired',
       },
     },
-    collected: { id: 'collected', type: 'final' },
-    told: { type: 'final' },
-    expired: { type: 'final' },
+    collected: { description: 'The terminal has its token.', id: 'collected', type: 'final' },
+    told: { description: 'The terminal has shown the denial.', type: 'final' },
+    expired: { description: 'Ended without a login.', type: 'final' },
   },
 })
 

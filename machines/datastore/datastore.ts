@@ -116,10 +116,12 @@ const returnToFormer = {
 
 export const machine = datastore.createMachine({
   id: 'datastore',
+  description: 'Creates a Postgres or Redis, supervises it, and removes it on request.',
   context: ({ input }) => initialContext(input),
   initial: 'wanted',
   states: {
     wanted: {
+      description: 'It exists: its server, its limits and its backups have a region each.',
       on: {
         delete: [
           { guard: 'isUpgrading' },
@@ -137,14 +139,17 @@ export const machine = datastore.createMachine({
       type: 'parallel',
       states: {
         life: {
+          description: 'The server of the datastore.',
           initial: 'starting',
           states: {
             starting: {
+              description: 'Brings the server up.',
               on: { restart, upgrade: returnToFormer },
               exit: assign({ phase: null }),
               initial: 'pulling',
               states: {
                 stopping: {
+                  description: 'Stops the server for a restart.',
                   entry: assign({ phase: 'stopping' }),
                   invoke: {
                     id: 'stopDatastore',
@@ -155,6 +160,7 @@ export const machine = datastore.createMachine({
                   },
                 },
                 pulling: {
+                  description: 'Gets the image of its version.',
                   entry: assign({ phase: 'pulling' }),
                   invoke: {
                     id: 'obtainImage',
@@ -165,6 +171,7 @@ export const machine = datastore.createMachine({
                   },
                 },
                 starting: {
+                  description: 'Starts the server on its volume.',
                   entry: assign({ phase: 'starting' }),
                   exit: assign({ wasBegun: true }),
                   invoke: {
@@ -186,6 +193,7 @@ export const machine = datastore.createMachine({
                   },
                 },
                 probing: {
+                  description: 'Waits until the server answers.',
                   entry: assign({ phase: 'probing' }),
                   invoke: {
                     id: 'awaitAnswer',
@@ -202,6 +210,7 @@ export const machine = datastore.createMachine({
               },
             },
             available: {
+              description: 'The server answers. Watches it until it ends.',
               on: {
                 restart,
                 upgrade: [returnToFormer, { target: 'upgrading', actions: 'recordUpgrade' }],
@@ -232,6 +241,7 @@ export const machine = datastore.createMachine({
               },
             },
             failed: {
+              description: 'The server ended or did not start. Waits before the next attempt.',
               on: { restart, upgrade: returnToFormer },
               invoke: {
                 id: 'awaitRetry',
@@ -249,10 +259,12 @@ export const machine = datastore.createMachine({
             // volume that it had. After the switch that volume is in the trash, and a return to it is a
             // switch without a copy.
             upgrading: {
+              description: 'Moves the data to another major version. No client can connect.',
               initial: 'checking',
               exit: assign({ phase: null }),
               states: {
                 checking: {
+                  description: 'Checks that the upgrade is possible.',
                   entry: assign({ phase: 'checking' }),
                   on: { 'upgrade.cancel': cancelUpgrade },
                   invoke: {
@@ -264,6 +276,7 @@ export const machine = datastore.createMachine({
                   },
                 },
                 copying: {
+                  description: 'Copies the data to a new volume.',
                   entry: assign({ phase: 'copying' }),
                   on: { 'upgrade.cancel': cancelUpgrade },
                   invoke: {
@@ -275,6 +288,7 @@ export const machine = datastore.createMachine({
                   },
                 },
                 undoing: {
+                  description: 'Removes the copy. The server opens again as it was.',
                   invoke: {
                     id: 'undoUpgrade',
                     src: 'undoUpgrade',
@@ -286,6 +300,7 @@ export const machine = datastore.createMachine({
                   },
                 },
                 switching: {
+                  description: 'Puts the new volume in the place of the former one.',
                   entry: assign({ phase: 'switching' }),
                   invoke: {
                     id: 'switchVolume',
@@ -311,6 +326,7 @@ export const machine = datastore.createMachine({
           },
         },
         limits: {
+          description: 'The limits of memory and CPU.',
           initial: 'settled',
           on: {
             'limits.set': {
@@ -325,6 +341,7 @@ export const machine = datastore.createMachine({
           },
           states: {
             applying: {
+              description: 'Applies changed limits to the server.',
               invoke: {
                 id: 'applyLimits',
                 src: 'applyLimits',
@@ -350,11 +367,12 @@ export const machine = datastore.createMachine({
                 },
               },
             },
-            settled: {},
+            settled: { description: 'The limits are in force, or the reason why not is recorded.' },
           },
         },
         // A backup is its own actor. This region only decides when the next one is due.
         backups: {
+          description: 'Decides when the next backup is due. Each backup is an actor of its own.',
           initial: 'planning',
           on: {
             // A new schedule counts from now on: backups that an earlier one missed are not caught up.
@@ -372,14 +390,16 @@ export const machine = datastore.createMachine({
           },
           states: {
             planning: {
+              description: 'Decides whether a backup is due now, later or never.',
               always: [
                 { guard: 'isDue', target: 'beginning' },
                 { guard: 'hasPlan', target: 'waiting' },
                 { target: 'off' },
               ],
             },
-            off: {},
+            off: { description: 'Without a schedule: backups are made on request only.' },
             waiting: {
+              description: 'Waits for the next backup of the schedule.',
               invoke: {
                 id: 'awaitBackupTime',
                 src: 'awaitBackupTime',
@@ -400,6 +420,7 @@ export const machine = datastore.createMachine({
             // The id is committed first: a repetition after a crash finds the same backup instead of
             // starting a second.
             beginning: {
+              description: 'Begins the backup that is due.',
               invoke: {
                 id: 'beginBackup',
                 src: 'beginBackup',
@@ -414,6 +435,7 @@ export const machine = datastore.createMachine({
     // A deleted datastore: a final backup, then its container is removed and its volume stays in the trash.
     // The volume is removed at its expiry or on request. Until then the datastore can be restored.
     saving: {
+      description: 'Deleted: makes a final backup first.',
       on: { delete: discard },
       entry: assign({ phase: 'saving' }),
       invoke: {
@@ -427,6 +449,7 @@ export const machine = datastore.createMachine({
       },
     },
     trashing: {
+      description: 'Deleted: removes the container and puts the volume into the trash.',
       on: { delete: discard },
       entry: assign({ phase: 'stopping' }),
       invoke: {
@@ -446,6 +469,7 @@ export const machine = datastore.createMachine({
       },
     },
     trashed: {
+      description: 'In the trash. It can be restored until it expires.',
       on: {
         delete: discard,
         reclaim: {
@@ -464,6 +488,7 @@ export const machine = datastore.createMachine({
       },
     },
     reclaiming: {
+      description: 'Takes the datastore out of the trash.',
       invoke: {
         id: 'reclaimDatastore',
         src: 'reclaimDatastore',
@@ -492,6 +517,7 @@ export const machine = datastore.createMachine({
       },
     },
     deleting: {
+      description: 'Removes the datastore with its data.',
       invoke: {
         id: 'removeDatastore',
         src: 'removeDatastore',
@@ -499,6 +525,6 @@ export const machine = datastore.createMachine({
         onDone: 'deleted',
       },
     },
-    deleted: { type: 'final' },
+    deleted: { description: 'Removed with its data.', type: 'final' },
   },
 })

@@ -121,10 +121,12 @@ const canceling = {
 
 export const machine = deploy.createMachine({
   id: 'deploy',
+  description: 'Turns a source into a live version, and keeps it running until the next one.',
   context: ({ input }) => initialContext(input),
   initial: 'queued',
   states: {
     queued: {
+      description: 'Waits until earlier deploys of the service have finished.',
       on: { cancel: canceling },
       invoke: {
         id: 'awaitTurn',
@@ -155,10 +157,12 @@ export const machine = deploy.createMachine({
       },
     },
     running: {
+      description: 'Makes the version and puts it into service, step by step.',
       on: { cancel: canceling },
       initial: 'fetching',
       states: {
         fetching: {
+          description: 'Gets the source: clones the repository, or unpacks the upload.',
           entry: assign({ phase: 'fetching' }),
           invoke: {
             id: 'fetchSource',
@@ -176,6 +180,7 @@ export const machine = deploy.createMachine({
           },
         },
         building: {
+          description: 'Builds the image. It may first wait for a free build slot.',
           entry: assign({ phase: 'building' }),
           invoke: {
             id: 'buildImage',
@@ -194,6 +199,7 @@ export const machine = deploy.createMachine({
           },
         },
         pulling: {
+          description: 'Pulls the image from its registry.',
           entry: assign({ phase: 'pulling' }),
           invoke: {
             id: 'pullImage',
@@ -211,6 +217,7 @@ export const machine = deploy.createMachine({
           },
         },
         preparing: {
+          description: 'Runs the pre-deploy command in a container of its own.',
           entry: assign({ phase: 'preparing' }),
           invoke: {
             id: 'runPreDeploy',
@@ -226,6 +233,7 @@ export const machine = deploy.createMachine({
           },
         },
         starting: {
+          description: 'Starts the instances, and finds the port that they listen on.',
           entry: assign({ phase: 'starting' }),
           invoke: {
             id: 'startInstances',
@@ -248,6 +256,7 @@ export const machine = deploy.createMachine({
           },
         },
         checking: {
+          description: 'Checks the new instances until they are healthy.',
           entry: assign({ phase: 'checking' }),
           invoke: {
             id: 'probeInstances',
@@ -267,6 +276,7 @@ export const machine = deploy.createMachine({
           },
         },
         switching: {
+          description: 'Sends requests to the new instances instead of the former ones.',
           entry: assign({ phase: 'switching' }),
           invoke: {
             id: 'switchTraffic',
@@ -286,6 +296,7 @@ export const machine = deploy.createMachine({
       },
     },
     live: {
+      description: 'Serves. Keeps its instances running until another deploy is live.',
       on: { 'instances.reported': { actions: assign(({ event }) => ({ degraded: event.degraded })) } },
       invoke: {
         id: 'keepInstances',
@@ -295,6 +306,7 @@ export const machine = deploy.createMachine({
       },
     },
     draining: {
+      description: 'Lets open requests finish, then stops the instances.',
       invoke: {
         id: 'drainInstances',
         src: 'drainInstances',
@@ -306,11 +318,20 @@ export const machine = deploy.createMachine({
         onDone: 'deactivated',
       },
     },
-    failing: { invoke: { ...cleanup(false), onDone: 'failed' } },
-    canceling: { invoke: { ...cleanup(true), onDone: 'canceled' } },
-    deactivated: { type: 'final' },
-    failed: { type: 'final' },
-    canceled: { type: 'final' },
+    failing: {
+      description: 'Failed: the former deploy serves again, what this one made is removed.',
+      invoke: { ...cleanup(false), onDone: 'failed' },
+    },
+    canceling: {
+      description: 'Canceled: the former deploy serves again, what this one made is removed.',
+      invoke: { ...cleanup(true), onDone: 'canceled' },
+    },
+    deactivated: { description: 'Served until another deploy was live.', type: 'final' },
+    failed: { description: 'Failed. If a former deploy was live, it still serves.', type: 'final' },
+    canceled: {
+      description: 'Ended on request, or because a newer deploy waited in the queue.',
+      type: 'final',
+    },
   },
 })
 

@@ -113,6 +113,7 @@ const backToRest = [
 
 export const machine = connection.createMachine({
   id: 'git-connection',
+  description: 'An account at a git provider: its authorization, its tokens, its end.',
   context: ({ input }) => ({
     ...input,
     app: null,
@@ -128,6 +129,7 @@ export const machine = connection.createMachine({
   on: { delete: '.removing', replace: replaced },
   states: {
     starting: {
+      description: 'Decides what it needs: nothing, an app, or an authorization.',
       always: [
         { guard: 'startsConnected', target: 'connected' },
         { guard: 'startsWithApp', target: 'pending.registering' },
@@ -135,16 +137,23 @@ export const machine = connection.createMachine({
       ],
     },
     pending: {
+      description: 'Waits for a person who finishes the authorization in a browser.',
       initial: 'authorizing',
       states: {
         registering: {
+          description: 'Waits until the app is registered at the provider.',
           id: 'registering',
           invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: pending, onDone: '#removing' },
           on: { callback: callbackFrom('registering') },
         },
         /** The app exists at the provider, so this state does not expire. */
-        installing: { id: 'installing', on: { callback: callbackFrom('installing') } },
+        installing: {
+          description: 'The app exists. Waits until it is installed on an account.',
+          id: 'installing',
+          on: { callback: callbackFrom('installing') },
+        },
         authorizing: {
+          description: 'Waits until the account has authorized Berth.',
           id: 'authorizing',
           invoke: { id: 'awaitExpiry', src: 'awaitExpiry', input: pending, onDone: '#removing' },
           on: { callback: callbackFrom('authorizing') },
@@ -152,6 +161,7 @@ export const machine = connection.createMachine({
       },
     },
     exchanging: {
+      description: 'The browser returned: exchanges its grant for tokens.',
       id: 'exchanging',
       invoke: {
         id: 'exchangeGrant',
@@ -185,9 +195,16 @@ export const machine = connection.createMachine({
       },
     },
     /** Another account was authorized: this connection stays as it was. */
-    merged: { always: [...backToRest] },
-    rejected: { always: [...backToRest] },
+    merged: {
+      description: 'Another account was authorized. This connection stays as it was.',
+      always: [...backToRest],
+    },
+    rejected: {
+      description: 'The provider refused the grant. The connection stays as it was.',
+      always: [...backToRest],
+    },
     connected: {
+      description: 'Sources can be cloned with this account.',
       id: 'connected',
       initial: 'idle',
       on: {
@@ -196,6 +213,7 @@ export const machine = connection.createMachine({
       },
       states: {
         idle: {
+          description: 'Waits until its tokens must be renewed.',
           on: { renew: 'renewing' },
           invoke: {
             id: 'awaitRenewal',
@@ -215,6 +233,7 @@ export const machine = connection.createMachine({
           },
         },
         renewing: {
+          description: 'Renews the tokens.',
           invoke: {
             id: 'renewTokens',
             src: 'renewTokens',
@@ -245,15 +264,17 @@ export const machine = connection.createMachine({
       },
     },
     invalid: {
+      description: 'The provider refuses it. Waits for a new authorization.',
       id: 'invalid',
       on: { callback: callbackFrom('invalid') },
     },
     removing: {
+      description: 'Removes the account with its secrets.',
       id: 'removing',
       on: { replace: undefined, delete: undefined },
       invoke: { id: 'removeSecrets', src: 'removeSecrets', input: slotInput, onDone: 'deleted' },
     },
-    deleted: { type: 'final' },
+    deleted: { description: 'Removed with its secrets.', type: 'final' },
   },
 })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { createActor, toPromise } from 'xstate'
+import { type AnyStateNode, createActor, toPromise } from 'xstate'
 import { catalogue, type Kind } from '../../machines/index.ts'
 import { type SlotInput, type SlotOutput, slot } from '../../machines/slot.ts'
 import { toMermaid } from '../support/machines/mermaid.ts'
@@ -31,6 +31,22 @@ for (const [name, { machine, cleanups: found = [] }] of Object.entries<Kind>(cat
     const slots = Object.keys(machine.implementations.actors)
     assert.ok(found.every((cleanup) => slots.includes(cleanup)))
   })
+}
+
+test('every state of every chart has a short description', () => {
+  const found = Object.entries<Kind>(catalogue).flatMap(([kind, { machine }]) =>
+    [...nodesOf(machine.root)].map(({ path, description }) => [kind, path.join('.'), description] as const),
+  )
+  const isMissing = (text = '') => text.length === 0 || text.length > 80 || !text.endsWith('.')
+  assert.deepEqual(
+    found.filter(([, , description]) => isMissing(description)),
+    [],
+  )
+})
+
+function* nodesOf(node: AnyStateNode): Generator<AnyStateNode> {
+  yield node
+  for (const child of Object.values(node.states)) yield* nodesOf(child)
 }
 
 test('an unimplemented slot fails immediately and names its machine', async () => {
