@@ -15,27 +15,54 @@ export class ApiError extends Error {
   }
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+interface Options {
+  body?: unknown
+  signal?: AbortSignal
+  /** The same key in a repeated POST: the server does it once. */
+  key?: string
+}
+
+/** For a query: `queryFn: get<Service>('/services/…')`. It ends with the page that asked. */
+export function get<Result>(path: string) {
+  return ({ signal }: { signal?: AbortSignal } = {}) => request<Result>('GET', path, signal ? { signal } : {})
+}
+
+/** For an `Action`, which makes a key for each press and repeats a request that may not have arrived. */
+export function send<Result>(method: Exclude<Method, 'GET'>, path: string, body?: unknown) {
+  return (key: string) => request<Result>(method, path, method === 'POST' ? { body, key } : { body })
+}
+
+const signedOut = new Set<() => void>()
+
+/** The session has ended: no request succeeds until the user signs in. */
+export function onSignedOut(listener: () => void): void {
+  signedOut.add(listener)
+}
 
 /** Throws `ApiError`. `Result` is the schema that the API documents for this path. */
-export async function call<Result>(method: Method, path: string, body?: unknown): Promise<Result> {
-  const response = await send(method, path, body)
+async function request<Result>(method: Method, path: string, options: Options): Promise<Result> {
+  const response = await fetchFrom(method, path, options)
   const text = await response.text()
+  if (response.status === 401) for (const listener of signedOut) listener()
   if (!response.ok) throw new ApiError(toProblem(response, text))
   return (text === '' ? undefined : JSON.parse(text)) as Result
 }
 
-async function send(method: Method, path: string, body: unknown): Promise<Response> {
+async function fetchFrom(method: Method, path: string, { body, key, signal }: Options): Promise<Response> {
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body !== undefined) headers['content-type'] = 'application/json'
-  if (method === 'POST') headers['idempotency-key'] = newKey()
+  if (key !== undefined) headers['idempotency-key'] = key
   try {
     return await fetch(`/api/v1${path}`, {
       method,
       headers,
       body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
     })
-  } catch {
+  } catch (error) {
+    if (signal?.aborted) throw error
     throw new ApiError({
       code: 'unreachable',
       detail: 'the server did not respond',
@@ -62,7 +89,7 @@ function toProblem(response: Response, text: string): Problem {
 }
 
 /** Without `crypto.randomUUID`, which plain http pages do not have. */
-function newKey(): string {
+export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

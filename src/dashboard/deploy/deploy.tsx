@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
-import { call } from '../api/client.ts'
+import { send } from '../api/client.ts'
 import { Chart } from '../chart/chart.tsx'
 import { Action } from '../controls/action.tsx'
 import { LogViewer } from '../log/viewer.tsx'
@@ -80,20 +80,20 @@ function Actions({ name, deploy: { id, service_id, status } }: { name: string; d
     void navigate({ to: '/services/$name/deploys/$id', params: { name, id: next.id } })
   if (status === 'queued' || status === 'running') {
     return (
-      <Action key="cancel" run={() => call<Deploy>('POST', `/deploys/${id}/cancel`)}>
+      <Action key="cancel" run={send<Deploy>('POST', `/deploys/${id}/cancel`)}>
         Cancel deploy
       </Action>
     )
   }
   if (status === 'deactivated') {
-    const run = () => call<Deploy>('POST', `/services/${service_id}/rollback`, { deploy_id: id })
+    const run = send<Deploy>('POST', `/services/${service_id}/rollback`, { deploy_id: id })
     return (
       <Action key="rollback" run={run} onAccepted={follow}>
         Roll back to this deploy
       </Action>
     )
   }
-  const run = () => call<Deploy>('POST', `/services/${service_id}/deploys`, {})
+  const run = send<Deploy>('POST', `/services/${service_id}/deploys`, {})
   return (
     <Action key="deploy" run={run} onAccepted={follow}>
       Deploy the newest version

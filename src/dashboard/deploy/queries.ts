@@ -2,25 +2,25 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
 import type { Why } from '../../api/parts/failure.ts'
-import { call } from '../api/client.ts'
+import { get } from '../api/client.ts'
 
 export function deployQuery(id: string) {
   return queryOptions({
     queryKey: ['deploy', id],
-    queryFn: () => call<Deploy>('GET', `/deploys/${encodeURIComponent(id)}`),
+    queryFn: get<Deploy>(`/deploys/${encodeURIComponent(id)}`),
   })
 }
 
 export function historyQuery(id: string) {
   return queryOptions({
     queryKey: ['deploy', id, 'history'],
-    queryFn: () => call<HistoryEntry[]>('GET', `/deploys/${encodeURIComponent(id)}/history`),
+    queryFn: get<HistoryEntry[]>(`/deploys/${encodeURIComponent(id)}/history`),
   })
 }
 
 export function whyQuery(id: string) {
   return queryOptions({
     queryKey: ['deploy', id, 'why'],
-    queryFn: () => call<Why>('GET', `/deploys/${encodeURIComponent(id)}/why`),
+    queryFn: get<Why>(`/deploys/${encodeURIComponent(id)}/why`),
   })
 }

@@ -1,30 +1,8 @@
 // The mark of a status: a shape that is clear without color. The word stands next to it.
 import styles from './mark.module.css'
+import type { Tone } from './tone.ts'
 
-export type Tone = 'waiting' | 'working' | 'healthy' | 'unhealthy' | 'failed' | 'stopped' | 'parked'
-
-const statusesOf: Record<Tone, string> = {
-  waiting: 'queued pending waiting paused not_deployed',
-  working:
-    'running deploying creating restarting starting checking ordering installing undoing draining deleting ' +
-    'upgrading stopping releasing measuring removing',
-  healthy: 'live available good succeeded done valid serving connected approved restored kept',
-  unhealthy: 'degraded invalid',
-  failed: 'failed expired denied',
-  stopped: 'suspended deactivated canceled released off trashed removed deleted collected ended',
-  parked: 'parked',
-}
-
-const tones = new Map(
-  Object.entries(statusesOf).flatMap(([tone, statuses]) =>
-    statuses.split(' ').map((status) => [status, tone as Tone] as const),
-  ),
-)
-
-/** A status that this build does not know gets the neutral mark. */
-export function toneOf(status: string): Tone {
-  return tones.get(status) ?? 'waiting'
-}
+export { type Tone, toneOf } from './tone.ts'
 
 const shapes: Record<Tone, React.ReactNode> = {
   waiting: <circle cx="6" cy="6" r="4.5" fill="none" strokeWidth="2" />,

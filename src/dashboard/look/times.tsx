@@ -9,7 +9,7 @@ const units = [
 
 /** `4.1s`, `2m 5s`, `3h 12m`. */
 export function duration(ms: number): string {
-  if (ms < 60_000) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`
+  if (ms < 60_000) return `${(Math.floor(Math.max(0, ms) / 100) / 10).toFixed(1)}s`
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)}m ${Math.floor((ms % 60_000) / 1000)}s`
   return `${Math.floor(ms / 3_600_000)}h ${Math.floor((ms % 3_600_000) / 60_000)}m`
 }

@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
-import { call } from '../api/client.ts'
+import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
 import { Mark, type Tone, toneOf } from '../look/mark.tsx'
 import { Age } from '../look/times.tsx'
@@ -53,12 +53,12 @@ function Head({ service }: { service: Service }) {
       </p>
       <p className={styles.actions}>
         {canRun && (
-          <Action kind="main" run={() => call<Deploy>('POST', `${path}/deploys`, {})} onAccepted={follow}>
+          <Action kind="main" run={send<Deploy>('POST', `${path}/deploys`, {})} onAccepted={follow}>
             Deploy
           </Action>
         )}
         {canRun && service.live_deploy_id !== null && (
-          <Action run={() => call<Deploy>('POST', `${path}/restart`)} onAccepted={follow}>
+          <Action run={send<Deploy>('POST', `${path}/restart`)} onAccepted={follow}>
             Restart
           </Action>
         )}

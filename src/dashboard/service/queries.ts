@@ -3,18 +3,18 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
-import { call } from '../api/client.ts'
+import { get } from '../api/client.ts'
 
 export const servicesQuery = queryOptions({
   queryKey: ['services'],
-  queryFn: () => call<Service[]>('GET', '/services'),
+  queryFn: get<Service[]>('/services'),
 })
 
 /** By name: the address of a page has names. Its parts have keys with the id, which changes name. */
 export function serviceQuery(name: string) {
   return queryOptions({
     queryKey: ['services', name],
-    queryFn: () => call<Service>('GET', `/services/${encodeURIComponent(name)}`),
+    queryFn: get<Service>(`/services/${encodeURIComponent(name)}`),
   })
 }
 
@@ -39,7 +39,7 @@ async function readService(client: QueryClient, id: string): Promise<void> {
   })
   const shown = pages.find(([, service]) => service?.id === id)
   if (!shown && !client.getQueryData(list)) return
-  const service = await call<Service>('GET', `/services/${id}`).catch(() => null)
+  const service = await get<Service>(`/services/${id}`)().catch(() => null)
   if (service && shown) client.setQueryData(shown[0], service)
   const services = client.getQueryData(list)
   if (service && services?.some((one) => one.id === id))
@@ -54,13 +54,13 @@ async function readService(client: QueryClient, id: string): Promise<void> {
 export function statusQuery(id: string) {
   return queryOptions({
     queryKey: ['service', id, 'status'],
-    queryFn: () => call<ServiceStatus>('GET', `/services/${id}/status`),
+    queryFn: get<ServiceStatus>(`/services/${id}/status`),
   })
 }
 
 export function deploysQuery(id: string) {
   return queryOptions({
     queryKey: ['service', id, 'deploys'],
-    queryFn: () => call<Deploy[]>('GET', `/services/${id}/deploys?limit=20`),
+    queryFn: get<Deploy[]>(`/services/${id}/deploys?limit=20`),
   })
 }

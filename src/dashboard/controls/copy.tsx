@@ -1,0 +1,30 @@
+// Copies a text. Pages on plain http have no clipboard: there the text is selected instead.
+import { useEffect, useRef, useState } from 'react'
+
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [state, setState] = useState<'ready' | 'copied' | 'by-hand'>('ready')
+  const copy = () =>
+    navigator.clipboard
+      ? void navigator.clipboard.writeText(text).then(
+          () => setState('copied'),
+          () => setState('by-hand'),
+        )
+      : setState('by-hand')
+  useEffect(() => {
+    if (state !== 'copied') return
+    const timer = setTimeout(() => setState('ready'), 2_000)
+    return () => clearTimeout(timer)
+  }, [state])
+  if (state === 'by-hand') return <Selected text={text} />
+  return (
+    <button type="button" data-kind="small" onClick={copy}>
+      <span role="status">{state === 'copied' ? 'Copied' : label}</span>
+    </button>
+  )
+}
+
+function Selected({ text }: { text: string }) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => field.current!.select(), [])
+  return <textarea ref={field} readOnly rows={1} value={text} aria-label="Press Ctrl C to copy" />
+}

@@ -1,0 +1,39 @@
+// What a page gives the browser: its title and icon, and where the focus goes after a navigation.
+import { useLocation } from '@tanstack/react-router'
+import { type ReactNode, useEffect } from 'react'
+import type { Tone } from '../look/tone.ts'
+import { iconOf, titleOf } from './tab.ts'
+
+interface PageProps {
+  /** "Building · shop" */
+  title: string
+  /** Of what the page shows, so that it can be watched from another tab. */
+  mark?: Tone
+  /** Contains an h1. */
+  children: ReactNode
+}
+
+let focusedPath: string | null = null
+
+export function Page({ title, mark, children }: PageProps) {
+  const { pathname } = useLocation()
+  useEffect(() => {
+    document.title = titleOf(title, mark)
+    document.querySelector<HTMLLinkElement>('link[rel="icon"]')!.href = iconOf(mark)
+  }, [title, mark])
+  // Each time, because the h1 may come with the data.
+  useEffect(() => {
+    if (focusedPath === pathname) return
+    const heading = document.querySelector<HTMLElement>('main h1')
+    if (!heading) return
+    // Not on the first page: the browser begins there by itself.
+    if (focusedPath !== null) focusOn(heading)
+    focusedPath = pathname
+  })
+  return children
+}
+
+function focusOn(heading: HTMLElement): void {
+  heading.tabIndex = -1
+  heading.focus({ preventScroll: true })
+}
