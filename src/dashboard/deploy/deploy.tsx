@@ -4,6 +4,8 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import { send } from '../api/client.ts'
 import { Chart } from '../chart/chart.tsx'
+import { progressOf } from '../chart/progress.ts'
+import { Strip } from '../chart/strip.tsx'
 import { Action } from '../controls/action.tsx'
 import { LogViewer } from '../log/viewer.tsx'
 import { Mark, toneOf } from '../look/mark.tsx'
@@ -13,8 +15,6 @@ import { triggerWord, Version } from '../service/version.tsx'
 import { NotFound, ProblemNote, toSentence } from '../shell/problem.tsx'
 import styles from './deploy.module.css'
 import { deployQuery, historyQuery } from './queries.ts'
-import { toSteps } from './steps.ts'
-import { Strip } from './strip.tsx'
 import { WhyPanel } from './why.tsx'
 
 const statusWords: Record<Deploy['status'], string> = {
@@ -34,10 +34,15 @@ export function DeployPage() {
   if (error && !deploy) return <ProblemNote error={error} onRetry={() => void refetch()} />
   if (!deploy) return null
   if (service && service.id !== deploy.service_id) return <NotFound />
+  const facts = {
+    source: deploy.source.kind,
+    hasPreDeploy: service != null && service.pre_deploy_command !== null,
+    isOnSchedule: service?.type === 'cron_job',
+  }
   return (
     <div key={id}>
       <Head name={name} deploy={deploy} />
-      {history && <Strip steps={toSteps(deploy, history)} />}
+      {history && <Strip steps={progressOf('deploy', facts, history)!} />}
       {deploy.status === 'failed' && <WhyPanel deploy={deploy} />}
       {deploy.status === 'canceled' && <p className="quiet">{toSentence(deploy.error ?? 'canceled')}</p>}
       <div className={styles.columns}>

@@ -14,6 +14,11 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 3_600_000)}h ${Math.floor((ms % 3_600_000) / 60_000)}m`
 }
 
+/** `~6s`, `~0.4s`: never more than it was. */
+export function roughly(ms: number): string {
+  return ms < 1_000 || ms >= 60_000 ? `~${duration(ms)}` : `~${Math.floor(ms / 1000)}s`
+}
+
 /** `now`, `24s ago`, `2h ago`. */
 export function age(ms: number): string {
   if (ms < 5_000) return 'now'

@@ -1,0 +1,231 @@
+// The main line of a chart as the progress of one actor: where it is, how long that took before, and when it
+// times out.
+import { type CSSProperties, useEffect, useRef, useState } from 'react'
+import { useNow } from '../live/clock.ts'
+import { Mark, type Tone } from '../look/mark.tsx'
+import { duration, roughly } from '../look/times.tsx'
+import type { Aside, Step, StepState } from './progress.ts'
+import styles from './strip.module.css'
+
+export interface Usual {
+  median_ms: number
+  p90_ms: number
+}
+
+/** By the key of a state: `building`. */
+export type UsualTimes = Record<string, Usual>
+
+interface StripProps {
+  steps: Step[]
+  times?: UsualTimes | undefined
+  /** Of the present step, in ms. */
+  deadlineAt?: number | null
+  /** What happens now, in one sentence. */
+  sentence?: string | null
+}
+
+const tones: Record<StepState, Tone> = {
+  done: 'healthy',
+  current: 'working',
+  waiting: 'waiting',
+  failed: 'failed',
+  canceled: 'stopped',
+  parked: 'parked',
+  ahead: 'waiting',
+}
+const words: Record<StepState, string> = {
+  done: 'Done',
+  current: 'In progress',
+  waiting: 'Waiting',
+  failed: 'Failed',
+  canceled: 'Canceled',
+  parked: 'Parked',
+  ahead: 'Ahead',
+}
+
+export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }: StripProps) {
+  const present = steps.find(isPresent)
+  const spoken = useCalm([present?.label, sentence].filter(Boolean).join(': '))
+  return (
+    <div className={styles.frame}>
+      <ol className={styles.strip} aria-label="Progress">
+        {steps.map((step, index) => (
+          <li
+            key={`${step.id} ${index}`}
+            className={styles.step}
+            data-state={step.state}
+            data-off={step.asides.at(-1)?.ramp}
+            aria-current={isPresent(step) ? 'step' : undefined}
+            style={{ flexGrow: growthOf(usualOf(step, times)) }}
+          >
+            <span className={styles.mark}>
+              <Mark tone={tones[step.state]} label={words[step.state]} />
+            </span>
+            <Rail step={step} usual={usualOf(step, times)} deadlineAt={deadlineAt} />
+            <span className={styles.label}>{step.label}</span>
+            <span className={styles.time}>
+              <StepTime step={step} usual={usualOf(step, times)} />
+            </span>
+            {step.isResumed && <span className={styles.notch}>Resumed after a restart</span>}
+            {step.asides.length > 0 && <Asides asides={step.asides} />}
+          </li>
+        ))}
+      </ol>
+      {present && (sentence || deadlineAt !== null) && (
+        <p className={styles.sentence}>
+          <span>{sentence}</span>
+          {deadlineAt !== null && <TimeLeft until={deadlineAt} />}
+        </p>
+      )}
+      <p className="hidden" role="status">
+        {spoken}
+      </p>
+    </div>
+  )
+}
+
+function isPresent({ state }: Step): boolean {
+  return state === 'current' || state === 'waiting'
+}
+
+function usualOf({ id }: Step, times: UsualTimes): Usual | undefined {
+  return times[id.split('.').at(-1)!]
+}
+
+/** A phase that takes a hundred times as long is ten times as wide. */
+function growthOf(usual: Usual | undefined): number {
+  return Math.sqrt(usual?.median_ms ?? 1000)
+}
+
+function Rail({
+  step,
+  usual,
+  deadlineAt,
+}: {
+  step: Step
+  usual: Usual | undefined
+  deadlineAt: number | null
+}) {
+  const { state, startedAt } = step
+  if (state !== 'current' || startedAt === null) return <span className={styles.rail} />
+  const limitMs = deadlineAt === null ? null : deadlineAt - startedAt
+  const usualMs = usual?.median_ms ?? (limitMs === null ? null : limitMs / 2)
+  if (usualMs === null) return <span className={styles.rail} data-is-open />
+  return <FillingRail startedAt={startedAt} usualMs={usualMs} limitMs={limitMs} />
+}
+
+interface Filling {
+  startedAt: number
+  usualMs: number
+  limitMs: number | null
+}
+
+function FillingRail({ startedAt, usualMs, limitMs }: Filling) {
+  const elapsedMs = useNow() - startedAt
+  const style = {
+    '--fill': shareOf(elapsedMs, usualMs),
+    '--tick': limitMs === null ? 1 : shareOf(limitMs, usualMs),
+  } as CSSProperties
+  return (
+    <span className={styles.rail} style={style}>
+      <span className={styles.fill} />
+      {limitMs !== null && <span className={styles.tick} />}
+    </span>
+  )
+}
+
+/** Nine tenths of the segment are the usual time; what takes longer approaches its end. */
+function shareOf(ms: number, usualMs: number): number {
+  if (ms <= 0) return 0
+  return ms <= usualMs ? (0.9 * ms) / usualMs : 1 - (0.1 * usualMs) / ms
+}
+
+function StepTime({
+  step: { state, startedAt, durationMs, waitedMs },
+  usual,
+}: {
+  step: Step
+  usual: Usual | undefined
+}) {
+  if (state === 'ahead') return usual ? roughly(usual.median_ms) : null
+  if (durationMs !== null) return <PastTime durationMs={durationMs} waitedMs={waitedMs} usual={usual} />
+  if (startedAt === null || (state !== 'current' && state !== 'waiting')) return null
+  return <RunningTime since={startedAt} usual={state === 'current' ? usual : undefined} />
+}
+
+interface Past {
+  durationMs: number
+  waitedMs: number
+  usual: Usual | undefined
+}
+
+function PastTime({ durationMs, waitedMs, usual }: Past) {
+  return (
+    <>
+      {duration(durationMs)}
+      {usual && durationMs > usual.p90_ms && (
+        <span className={styles.slow} title={`Usually ${duration(usual.median_ms)}`}>
+          {' '}
+          ▲ +{duration(durationMs - usual.median_ms)}
+        </span>
+      )}
+      {waitedMs > 0 && <span> after {duration(waitedMs)} of waiting</span>}
+    </>
+  )
+}
+
+function RunningTime({ since, usual }: { since: number; usual: Usual | undefined }) {
+  const elapsedMs = Math.max(0, useNow() - since)
+  if (!usual) return <>{duration(elapsedMs)}</>
+  if (elapsedMs <= usual.p90_ms) {
+    return (
+      <>
+        {duration(elapsedMs)} of {roughly(usual.median_ms)}
+      </>
+    )
+  }
+  return (
+    <>
+      {duration(elapsedMs)}{' '}
+      <span className={styles.slow}>{duration(elapsedMs - usual.median_ms)} slower than usual</span>
+    </>
+  )
+}
+
+const asideTones = { failed: 'failed', canceled: 'stopped', waiting: 'waiting', after: 'stopped' } as const
+
+function Asides({ asides }: { asides: Aside[] }) {
+  return (
+    <ul className={styles.asides}>
+      {asides.map((aside, index) => (
+        <li key={aside.startedAt + aside.label}>
+          <Mark tone={index < asides.length - 1 ? 'healthy' : asideTones[aside.ramp]} />
+          <span>{aside.label}</span>
+          {aside.durationMs !== null && <span className="quiet">{duration(aside.durationMs)}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function TimeLeft({ until }: { until: number }) {
+  const leftMs = Math.max(0, until - useNow())
+  return <span className={styles.left}>Times out in {duration(leftMs)}</span>
+}
+
+const calmMs = 2000
+
+/** The text, changed at most once every two seconds: a screen reader speaks each change. */
+function useCalm(text: string): string {
+  const [spoken, setSpoken] = useState(text)
+  const lastAt = useRef(0)
+  useEffect(() => {
+    const speak = () => {
+      lastAt.current = Date.now()
+      setSpoken(text)
+    }
+    const timer = setTimeout(speak, Math.max(0, lastAt.current + calmMs - Date.now()))
+    return () => clearTimeout(timer)
+  }, [text])
+  return spoken
+}
