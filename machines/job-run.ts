@@ -139,6 +139,11 @@ const canceling = {
   actions: { type: 'recordCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
 } as const
 
+/** When the run times out: ms since 1970. */
+function endOf(startedAt: string, { timeoutSeconds }: JobRunContext): number {
+  return Date.parse(startedAt) + timeoutSeconds * 1000
+}
+
 /** The last line of the log. */
 function outcomeOf({ error }: JobRunContext): string {
   if (error === null) return 'succeeded'
@@ -222,7 +227,7 @@ export const machine = jobRun.createMachine({
               ...slotInput({ context }),
               command: context.command,
               timeoutSeconds: context.timeoutSeconds,
-              endsAt: Date.parse(context.startedAt!) + context.timeoutSeconds * 1000,
+              endsAt: endOf(context.startedAt!, context),
             }),
             onDone: [
               {
@@ -330,7 +335,15 @@ export function toRecord(snapshot: JobRunSnapshot) {
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: hasEnded(root) ? context.finishedAt : null,
+    deadline_at: deadlineOf(snapshot),
   }
+}
+
+/** Null until its command starts, and after its end. */
+function deadlineOf(snapshot: JobRunSnapshot): string | null {
+  const { startedAt, error } = snapshot.context
+  if (startedAt === null || error || rootState(snapshot) !== 'running') return null
+  return new Date(endOf(startedAt, snapshot.context)).toISOString()
 }
 
 export type JobRunRecord = ReturnType<typeof toRecord>

@@ -30,6 +30,9 @@ export interface DeployInput {
 export type DeployEvent =
   | { type: 'cancel'; at: string; by: string }
   | { type: 'instances.reported'; at: string; degraded: boolean }
+  /** The build waits for a slot: other builds use all of them. */
+  | { type: 'build.queued'; at: string }
+  | { type: 'build.started'; at: string }
 
 /** The result of getting the turn: the release is frozen, and the chart needs these parts of it. */
 export interface Turn extends SlotOutput {
@@ -57,6 +60,8 @@ export type HealthCheck = 'path' | 'image' | 'port' | 'running'
 
 export interface DeployContext extends DeployInput {
   phase: Phase | null
+  /** When the running phase times out: ms since 1970. Null while a build waits for a slot. */
+  deadlineAt?: number | null
   startedAt: string | null
   finishedAt: string | null
   error: Problem | null
@@ -154,6 +159,12 @@ export const fromOutput = {
 
 export function instantOf(event: unknown): string {
   return (event as { output: SlotOutput }).output.at
+}
+
+/** A build has its limit from when it gets a build slot. */
+export function deadlineOf(phase: Phase, { limits, checkMs, settleMs }: DeployContext, from: string): number {
+  const [limitMs] = limitOf(phase, limits) ?? [checkMs + settleMs]
+  return Date.parse(from) + limitMs
 }
 
 export function failed(context: DeployContext, failure: SlotFailure) {

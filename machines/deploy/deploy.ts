@@ -11,6 +11,7 @@ import {
   type DeployInput,
   type DeploySource,
   type DeployWarning,
+  deadlineOf,
   type Fetched,
   failed,
   fromOutput,
@@ -18,6 +19,7 @@ import {
   initialContext,
   instantOf,
   type Listening,
+  type Phase,
   superseded,
   type Turn,
 } from './deploy-context.ts'
@@ -88,6 +90,10 @@ const deploy = setup({
     isOnSchedule: ({ context }) => context.onSchedule,
   },
   actions: {
+    beginPhase: assign(({ context, event }, phase: Phase) => ({
+      phase,
+      deadlineAt: deadlineOf(phase, context, instantOf(event)),
+    })),
     recordImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
       source ? { image, source } : { image },
     ),
@@ -163,14 +169,14 @@ export const machine = deploy.createMachine({
       states: {
         fetching: {
           description: 'Gets the source: clones the repository, or unpacks the upload.',
-          entry: assign({ phase: 'fetching' }),
+          entry: { type: 'beginPhase', params: 'fetching' },
           invoke: {
             id: 'fetchSource',
             src: 'fetchSource',
             input: ({ context }) => ({
               ...owner({ context }),
               source: context.source,
-              deadlineAt: after(context.startedAt!, context.limits.fetchMs),
+              deadlineAt: context.deadlineAt!,
             }),
             onDone: {
               target: 'building',
@@ -181,7 +187,15 @@ export const machine = deploy.createMachine({
         },
         building: {
           description: 'Builds the image. It may first wait for a free build slot.',
-          entry: assign({ phase: 'building' }),
+          entry: assign({ phase: 'building', deadlineAt: null }),
+          on: {
+            'build.queued': { actions: assign({ deadlineAt: null }) },
+            'build.started': {
+              actions: assign(({ context, event }) => ({
+                deadlineAt: deadlineOf('building', context, event.at),
+              })),
+            },
+          },
           invoke: {
             id: 'buildImage',
             src: 'buildImage',
@@ -200,14 +214,14 @@ export const machine = deploy.createMachine({
         },
         pulling: {
           description: 'Pulls the image from its registry.',
-          entry: assign({ phase: 'pulling' }),
+          entry: { type: 'beginPhase', params: 'pulling' },
           invoke: {
             id: 'pullImage',
             src: 'pullImage',
             input: ({ context }) => ({
               ...owner({ context }),
               source: context.source,
-              deadlineAt: after(context.startedAt!, context.limits.fetchMs),
+              deadlineAt: context.deadlineAt!,
             }),
             onDone: [
               { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
@@ -218,15 +232,15 @@ export const machine = deploy.createMachine({
         },
         preparing: {
           description: 'Runs the pre-deploy command in a container of its own.',
-          entry: assign({ phase: 'preparing' }),
+          entry: { type: 'beginPhase', params: 'preparing' },
           invoke: {
             id: 'runPreDeploy',
             src: 'runPreDeploy',
-            input: ({ context, event }) => ({
+            input: ({ context }) => ({
               ...owner({ context }),
               image: context.image!,
               commitSha: context.commitSha,
-              deadlineAt: after(instantOf(event), context.limits.buildMs),
+              deadlineAt: context.deadlineAt!,
             }),
             onDone: 'starting',
             onError: failing,
@@ -234,15 +248,15 @@ export const machine = deploy.createMachine({
         },
         starting: {
           description: 'Starts the instances, and finds the port that they listen on.',
-          entry: assign({ phase: 'starting' }),
+          entry: { type: 'beginPhase', params: 'starting' },
           invoke: {
             id: 'startInstances',
             src: 'startInstances',
-            input: ({ context, event }) => ({
+            input: ({ context }) => ({
               ...owner({ context }),
               image: context.image!,
               commitSha: context.commitSha,
-              deadlineAt: after(instantOf(event), context.limits.startMs),
+              deadlineAt: context.deadlineAt!,
             }),
             onDone: [
               {
@@ -257,16 +271,16 @@ export const machine = deploy.createMachine({
         },
         checking: {
           description: 'Checks the new instances until they are healthy.',
-          entry: assign({ phase: 'checking' }),
+          entry: { type: 'beginPhase', params: 'checking' },
           invoke: {
             id: 'probeInstances',
             src: 'probeInstances',
-            input: ({ context, event }) => ({
+            input: ({ context }) => ({
               ...owner({ context }),
               port: context.port!,
               portSource: context.portSource ?? 'setting',
               settleMs: context.settleMs,
-              deadlineAt: after(instantOf(event), context.checkMs + context.settleMs),
+              deadlineAt: context.deadlineAt!,
             }),
             onDone: {
               target: 'switching',
@@ -277,14 +291,14 @@ export const machine = deploy.createMachine({
         },
         switching: {
           description: 'Sends requests to the new instances instead of the former ones.',
-          entry: assign({ phase: 'switching' }),
+          entry: { type: 'beginPhase', params: 'switching' },
           invoke: {
             id: 'switchTraffic',
             src: 'switchTraffic',
-            input: ({ context, event }) => ({
+            input: ({ context }) => ({
               ...owner({ context }),
               formerDeployId: context.formerDeployId,
-              deadlineAt: after(instantOf(event), context.limits.startMs),
+              deadlineAt: context.deadlineAt!,
             }),
             onDone: {
               target: '#deploy.live',
@@ -383,7 +397,13 @@ export function toRecord(snapshot: DeploySnapshot) {
     created_at: context.at,
     started_at: context.startedAt,
     finished_at: context.finishedAt,
+    deadline_at: deadlineOfPhase(snapshot),
   }
+}
+
+function deadlineOfPhase(snapshot: DeploySnapshot): string | null {
+  const { deadlineAt } = snapshot.context
+  return deadlineAt && rootState(snapshot) === 'running' ? new Date(deadlineAt).toISOString() : null
 }
 
 /** A failed or canceled deploy removes its own image. A reused image belongs to another deploy. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {
+  bounded,
   by,
   createdAt,
   finishedAt,
@@ -14,6 +15,7 @@ import {
   serviceId,
   startedAt,
   text,
+  time,
   timestamp,
   whole,
 } from './parts/fields.ts'
@@ -32,6 +34,17 @@ const deployTriggers = ['create', 'manual', 'upload', 'rollback', 'restart'] as 
 
 export const portSources = ['setting', 'env', 'image', 'detected', 'default'] as const
 export const healthChecks = ['path', 'image', 'port', 'running'] as const
+
+export const phaseNames = ['queued', 'slot', ...deployPhases] as const
+
+const DeployPhase = z
+  .object({
+    phase: z.enum(phaseNames).describe('`queued`: its turn. `slot`: a build slot. The rest: work.'),
+    started_at: timestamp.describe('When it began.'),
+    duration_ms: whole.describe('How long it took; null for the current phase.'),
+  })
+  .meta({ id: 'DeployPhase', description: 'A wait or a phase of a deploy. A repeated one is listed twice.' })
+export type DeployPhase = z.output<typeof DeployPhase>
 
 export const Deploy = z
   .object({
@@ -107,6 +120,13 @@ export const Deploy = z
     created_at: createdAt,
     started_at: startedAt,
     finished_at: finishedAt,
+    deadline_at: time
+      .optional()
+      .describe(
+        'When the running phase times out; null without a limit, and while a build waits for a slot. ' +
+          'Missing for deploys of older versions.',
+      ),
+    phases: z.array(DeployPhase).optional().describe('Only with `include=phases`.'),
     ...recorded,
   })
   .meta({ id: 'Deploy', description: 'One attempt to make a version of a service live.' })
@@ -148,16 +168,44 @@ export const DeployParams = z
   .object({ deploy_id: identifier.describe('Id of the deploy.') })
   .transform(({ deploy_id }) => ({ id: deploy_id }))
 
-export const DeployListQuery = z.strictObject(pageFields('dep'))
+const include = z
+  .enum(['phases'])
+  .optional()
+  .describe('`phases`: also the times of the phases, until the deploy was live or failed.')
+
+export const DeployQuery = z.strictObject({ include })
+
+export const DeployListQuery = z.strictObject({ ...pageFields('dep'), include })
 export type DeployListQuery = z.output<typeof DeployListQuery>
 
 export const DeploysQuery = z.strictObject({
   ...pageFields('dep'),
+  include,
   service: identifier.optional().describe('Only deploys of this service: its id or name.'),
   status: z.enum(deployStatuses).optional().describe('Only deploys with this status.'),
   trigger: z.enum(deployTriggers).optional().describe('Only deploys with this trigger.'),
 })
 export type DeploysQuery = z.output<typeof DeploysQuery>
+
+export const PhaseTimesQuery = z.strictObject({
+  last: bounded(10, 1, 100, 'Number of successful deploys, the newest ones.'),
+})
+
+const Spread = z
+  .object({
+    median_ms: z.int().describe('Half of them took no longer.'),
+    p90_ms: z.int().describe('Nine of ten took no longer.'),
+  })
+  .meta({ id: 'Spread', description: 'How long something usually takes.' })
+
+export const PhaseTimes = z
+  .object({
+    count: z.int().describe('Number of deploys that were counted.'),
+    total: Spread.nullable().describe('From the request until live; null without a successful deploy.'),
+    phases: z.partialRecord(z.enum(phaseNames), Spread).describe('Of the deploys that had that phase.'),
+  })
+  .meta({ id: 'PhaseTimes', description: 'How long the deploys of a service usually take.' })
+export type PhaseTimes = z.output<typeof PhaseTimes>
 
 export const DeployLogQuery = z.strictObject({
   follow: flag('Follows the log until the deploy has finished.'),

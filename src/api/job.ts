@@ -53,6 +53,11 @@ export const JobRun = z
     created_at: createdAt,
     started_at: startedAt,
     finished_at: finishedAt,
+    deadline_at: time
+      .optional()
+      .describe(
+        'When the command is stopped; null while it does not run. Missing for runs of older versions.',
+      ),
     ...recorded,
   })
   .meta({ id: 'JobRun', description: 'One run of a command in its own container.' })

@@ -46,8 +46,8 @@ export class ActorRows {
       : this.#withCommonFields(storedRecord)
   }
 
-  historyOf(id: string): HistoryEntry[] {
-    const entries = [...this.#history.validRows({ start: [id, 0], end: [id, noLimit] })]
+  historyOf(id: string, limit = noLimit): HistoryEntry[] {
+    const entries = [...this.#history.validRows({ start: [id, 0], end: [id, noLimit], limit })]
     return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
   }
 

@@ -109,9 +109,9 @@ export class Actors {
     return this.#all.index.ids(kind, serviceId, limit)
   }
 
-  /** The first ten and the last five hundred transitions, oldest first. */
-  history(id: string): HistoryEntry[] {
-    return this.#all.historyOf(id)
+  /** The first ten and the last five hundred transitions, oldest first; at most `limit` of them. */
+  history(id: string, limit?: number): HistoryEntry[] {
+    return this.#all.historyOf(id, limit)
   }
 
   /** Throws `id_taken`, and `conflict` while its service is being deleted. */
@@ -324,6 +324,7 @@ function notParked(id: string): StorageError {
 /** Only for records that have these fields. */
 function codesOf(record: object): object {
   return {
+    ...('deadline_at' in record && { deadline_at: null }),
     ...('error_code' in record && { error_code: 'internal_error' }),
     ...('error_details' in record && { error_details: null }),
   }

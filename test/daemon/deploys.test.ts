@@ -40,6 +40,7 @@ test('a git repository becomes a live container that serves requests', async (t)
     error: null,
     error_code: null,
     error_details: null,
+    deadline_at: null,
   })
   assert.equal(withoutMac(image), `${daemon.prefix}/${name}:${first.id}`)
   assert.ok(created_at <= started_at && started_at <= finished_at)
@@ -153,6 +154,16 @@ test('a cancel stops the build and leaves nothing of it, and the old version kee
   for await (const { data } of api.events(`/deploys/${id}/logs?follow=true`)) {
     if (/ started"/.test(data)) break
   }
+  const waiting = await api.post('/services', { name: `${name}-too`, repo_url: repository.directory })
+  const latest = (deployId: string) => api.get(`/deploys/${deployId}?include=phases`)
+  const queued = await until('the other build to wait', async () => {
+    const deploy = await latest(waiting.latest_deploy.id)
+    return deploy.phases.at(-1).phase === 'slot' ? deploy : null
+  })
+  const building = await latest(id)
+  assert.deepEqual([building.phases.at(-1).phase, queued.deadline_at], ['building', null])
+  assert.ok(Date.parse(building.deadline_at) > Date.now())
+  await api.post(`/deploys/${queued.id}/cancel`)
   const canceled = await api.post(`/deploys/${id}/cancel`)
   assert.deepEqual(
     [canceled.status, canceled.phase, canceled.error],

@@ -50,6 +50,7 @@ test('a run has the output of its command in its log, and its outcome as the las
     error: null,
     error_code: null,
     error_details: null,
+    deadline_at: null,
     by: { kind: 'token', id: 'server', name: 'server token' },
   })
   assert.ok(created_at <= started_at && started_at <= finished_at, `${started_at} ${finished_at}`)

@@ -22,6 +22,7 @@ import {
   starting,
   startJob,
   stateOf,
+  stopping,
   timesOut,
   turn,
   withdrawn,
@@ -59,10 +60,10 @@ const view: Record<string, JobRunRecord> = {
   'running.starting': starting,
   'running.following': following,
   // The run has failed, but it is not over.
-  'running.stopping': following,
+  'running.stopping': stopping,
   'canceling.stopping': canceled,
   'canceling.clearing': { ...canceled, exit_code: 143 },
-  succeeding: { ...following, status: 'succeeded', exit_code: 0, finished_at: ended },
+  succeeding: { ...stopping, status: 'succeeded', exit_code: 0, finished_at: ended },
   failing: failed,
 }
 

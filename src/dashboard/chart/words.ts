@@ -46,6 +46,8 @@ export const guardWords: Record<string, string> = {
 export const eventWords: Record<string, string> = {
   approve: 'approve',
   'backups.set': 'backups change',
+  'build.queued': 'waits for a build slot',
+  'build.started': 'gets a build slot',
   callback: 'the browser returns',
   cancel: 'cancel',
   collect: 'token collected',

@@ -6,10 +6,21 @@ import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Advice, adviseOnDeploy, adviseOnRun } from '../why/advice.ts'
+import { phasesOf } from './deploy-phases.ts'
 import { finder } from './stored-record.ts'
 
 export function toDeploy(storage: Storage, record: ActorRecord): Deploy {
   return withHint(record as Deploy, deployAdvice(storage, record as Deploy))
+}
+
+export function toDeployWith(
+  storage: Storage,
+  include: 'phases' | undefined,
+): (record: ActorRecord) => Deploy {
+  return (record) => {
+    const deploy = toDeploy(storage, record)
+    return include === undefined ? deploy : { ...deploy, phases: phasesOf(storage, deploy.id) }
+  }
 }
 
 export function deployAdvice(storage: Storage, deploy: Deploy) {
@@ -49,10 +60,6 @@ export function findDeploy(storage: Storage, id: string): Deploy {
 
 export function findJob(storage: Storage, id: string): JobRun {
   return findJobRecord(storage, id) as JobRun
-}
-
-export function readDeploy({ storage }: HttpContext, id: string): Deploy {
-  return toDeploy(storage, findDeploy(storage, id))
 }
 
 export function readJob({ storage }: HttpContext, id: string): JobRun {

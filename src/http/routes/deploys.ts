@@ -8,14 +8,18 @@ import {
   DeployListQuery,
   DeployLogQuery,
   DeployParams,
+  DeployQuery,
   DeploysQuery,
+  PhaseTimes,
+  PhaseTimesQuery,
   type Rollback,
   UploadQuery,
 } from '../../api/deploy.ts'
 import { conflict, Failure, invalidField, invalidRequest } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged, type Upload } from '../pipeline/route.ts'
-import { deployAdvice, findDeploy, readDeploy, toDeploy } from '../records/deploy-record.ts'
+import { phaseTimesOf } from '../records/deploy-phases.ts'
+import { deployAdvice, findDeploy, toDeploy, toDeployWith } from '../records/deploy-record.ts'
 import { pageOfService, pageOverServices } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { assertNotDeleting, findService } from '../records/service-record.ts'
@@ -46,14 +50,26 @@ export const deployRoutes = tagged('Deploys', [
     query: DeploysQuery,
     response: z.array(Deploy),
     problems: ['not_found'],
-    handler: (call) => pageOverServices(call, 'deploy', (record) => toDeploy(call.context.storage, record)),
+    handler: (call) =>
+      pageOverServices(call, 'deploy', toDeployWith(call.context.storage, call.query.include)),
   }),
   get('/services/{id}/deploys', {
     ...readsService,
     summary: 'Lists the deploys of a service, newest first',
     query: DeployListQuery,
     response: z.array(Deploy),
-    handler: (call) => pageOfService(call, 'deploy', (record) => toDeploy(call.context.storage, record)),
+    handler: (call) => pageOfService(call, 'deploy', toDeployWith(call.context.storage, call.query.include)),
+  }),
+  get('/services/{id}/phase-times', {
+    ...readsService,
+    summary: 'Returns how long the deploys of a service usually take, in total and by phase',
+    description:
+      'How long the newest successful deploys took, in total and by phase. Restarts and rollbacks do not ' +
+      'count, because they skip most phases.',
+    query: PhaseTimesQuery,
+    response: PhaseTimes,
+    handler: ({ context: { storage }, params, query }) =>
+      phaseTimesOf(storage, findService(storage, params.id).id, query.last),
   }),
   post('/services/{id}/deploys', {
     ...runsService,
@@ -64,12 +80,21 @@ export const deployRoutes = tagged('Deploys', [
     problems: ['conflict'],
     handler: createDeploy,
   }),
+  get('/deploys/{deploy_id}', {
+    role: 'read',
+    scope: 'record',
+    summary: 'Returns a deploy',
+    params: DeployParams,
+    query: DeployQuery,
+    response: Deploy,
+    handler: ({ context: { storage }, params, query }) =>
+      toDeployWith(storage, query.include)(findDeploy(storage, params.id)),
+  }),
   ...recordRoutes('/deploys/{deploy_id}', {
     noun: 'a deploy',
     params: DeployParams,
     scope: 'record',
     find: findDeploy,
-    show: { response: Deploy, read: readDeploy },
     logQuery: DeployLogQuery,
     why: {
       advise: (deploy, storage) => deployAdvice(storage, deploy),

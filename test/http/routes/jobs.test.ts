@@ -29,6 +29,7 @@ test('a command returns 202 and a pending run, which is found again unchanged', 
     error_details: null,
     started_at: null,
     finished_at: null,
+    deadline_at: null,
     revision: 1,
     by: { kind: 'token', id: 'server', name: 'server token' },
   })

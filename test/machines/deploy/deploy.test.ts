@@ -60,7 +60,29 @@ test('a deploy from git goes through every phase, lives, drains and ends', async
     created_at: instant,
     started_at: instant,
     finished_at: instant,
+    deadline_at: null,
   })
+})
+
+test('a running phase has a deadline, and a build only once it has a build slot', async () => {
+  const run = runMachine(machine, happyEffects({ buildImage: waits }), { input: deployInput() })
+  const deadlines = () => toRecord(run.actor.getSnapshot() as DeploySnapshot).deadline_at
+  await run.reached('running.building')
+
+  const seen = [deadlines()]
+  for (const type of ['build.started', 'build.queued', 'build.started']) {
+    run.actor.send({ type, at: instant })
+    seen.push(deadlines())
+  }
+  run.actor.send({ type: 'cancel', at: instant, by: 'Ada' })
+  seen.push(deadlines())
+
+  const inAnHour = '2026-01-01T01:00:00.000Z'
+  assert.deepEqual(seen, [null, inAnHour, null, inAnHour, null])
+  const early = runMachine(machine, happyEffects({ fetchSource: waits }), { input: deployInput() })
+  await early.reached('running.fetching')
+  const fetching = toRecord(early.actor.getSnapshot() as DeploySnapshot)
+  assert.equal(fetching.deadline_at, '2026-01-01T00:10:00.000Z')
 })
 
 test('a deploy replaced by a newer queued one is canceled, and names the newer one', async () => {

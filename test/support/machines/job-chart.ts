@@ -128,6 +128,7 @@ export const asAsked: JobRunRecord = {
   created_at: requested,
   started_at: null,
   finished_at: null,
+  deadline_at: null,
 }
 export const starting: JobRunRecord = {
   ...asAsked,
@@ -136,9 +137,12 @@ export const starting: JobRunRecord = {
   command: 'npm run report',
   image: 'berth/shop:dep-2',
 }
-export const following: JobRunRecord = { ...starting, started_at: started }
+const begun: JobRunRecord = { ...starting, started_at: started }
+const deadline = new Date(Date.parse(started) + asAsked.timeout_seconds * 1000).toISOString()
+export const following: JobRunRecord = { ...begun, deadline_at: deadline }
+export const stopping: JobRunRecord = begun
 export const failed: JobRunRecord = {
-  ...following,
+  ...begun,
   status: 'failed',
   exit_code: 3,
   error: 'exited with code 3',
@@ -146,7 +150,7 @@ export const failed: JobRunRecord = {
   finished_at: ended,
 }
 export const canceled: JobRunRecord = {
-  ...following,
+  ...begun,
   status: 'canceled',
   error: 'canceled by Ada',
   error_code: 'canceled',

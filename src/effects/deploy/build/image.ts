@@ -7,6 +7,7 @@ import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
+import { isoNow } from '../../iso-now.ts'
 import type { DeployPhase } from '../phase.ts'
 import { removeWork } from '../source/source.ts'
 import { buildDockerfile } from './dockerfile.ts'
@@ -21,14 +22,34 @@ const mebibyte = 1024 * 1024
 const cacheClearAttempts = 10
 
 export async function buildImage(phase: DeployPhase, input: BuildInput) {
-  const { ports, id, log, signal } = phase
+  const { ports, id } = phase
   const image = imageName(ports.owner, phase.service.name, id)
   if (!(await phase.withEngine(() => inspectImage(ports.engine, image)))) {
-    const onWait = (running: number) => log.info(slotWaitMessage(running))
-    await inTurn(ports.buildSlots, signal, () => buildInSlot(phase, input, image), onWait)
+    await withBuildSlot(phase, () => buildInSlot(phase, input, image))
   }
   await removeWork(ports, id)
   return { image }
+}
+
+/** Reports to the actor that its build waits or begins, because the deadline counts from the beginning. */
+async function withBuildSlot(
+  { ports, id, log, signal, isRepeated }: DeployPhase,
+  build: () => Promise<void>,
+): Promise<void> {
+  const report = (type: 'build.queued' | 'build.started') => ports.actors.send(id, { type, at: isoNow() })
+  let queued: Promise<unknown> = Promise.resolve()
+  const onWait = (running: number) => {
+    log.info(slotWaitMessage(running))
+    queued = report('build.queued')
+    queued.catch(() => undefined)
+  }
+  const work = async () => {
+    await queued
+    await report('build.started')
+    if (isRepeated) log.info('the build starts again: the daemon was restarted')
+    await build()
+  }
+  await inTurn(ports.buildSlots, signal, work, onWait)
 }
 
 function slotWaitMessage(running: number): string {
@@ -38,7 +59,6 @@ function slotWaitMessage(running: number): string {
 /** The build's time limit starts here, once it has its slot. */
 async function buildInSlot(phase: DeployPhase, { clearCache, timeoutMs }: BuildInput, image: string) {
   const { ports, log, signal } = phase
-  if (phase.isRepeated) log.info('the build starts again: the daemon was restarted')
   const expired = AbortSignal.timeout(timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {
