@@ -111,7 +111,8 @@ async function openTables(
   const events = openEvents(store)
   const names = new Names(store)
   const services = new Services(store, events, names)
-  const actors = new Actors(store, services, events, options.toRecord)
+  const boot = await countBoot(store)
+  const actors = new Actors(store, services, events, { boot, toRecord: options.toRecord })
   const onLogError = options.onLogError ? { onError: options.onLogError } : {}
   const logs = openLogs(join(directory, 'logs'), onLogError)
   const serviceLogs = { ...serviceLogLimits(options.serviceLogs), ...onLogError }
@@ -183,6 +184,14 @@ function newestId(store: Store): string | undefined {
     ] as [string, string][]
   ).flatMap(newestOf)
   return found.filter(isId).sort((a, b) => idTime(b) - idTime(a))[0]
+}
+
+/** The number of this start, from 1. Each entry of a history has the number of its start. */
+async function countBoot(store: Store): Promise<number> {
+  const stored = openRedundantValue<number>(store, 'server', 'boot')
+  const boot = (stored.get() ?? 0) + 1
+  await store.commit(() => stored.put(boot))
+  return boot
 }
 
 /** Created with the data directory. Docker objects that this server manages are labelled with it. */

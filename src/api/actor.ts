@@ -1,6 +1,6 @@
 // Actors run the work of the server. A parked actor waits for an administrator.
 import { z } from 'zod'
-import { bounded, flag, id, identifier, name, text, time } from './parts/fields.ts'
+import { bounded, by, flag, id, identifier, name, text, time, timestamp, whole } from './parts/fields.ts'
 
 /** Every kind; test/http/routes/actors.test.ts compares them with the charts. */
 export const actorKinds = [
@@ -18,6 +18,37 @@ export const actorKinds = [
   'service-removal',
   'terminal-login',
 ] as const
+
+export const HistoryEntry = z
+  .object({
+    at: timestamp.describe('When the transition was stored.'),
+    event: z.string().describe('The event that caused it.'),
+    state: z
+      .string()
+      .describe(
+        'The state of the chart after the transition: nested states are separated by dots, regions by ' +
+          'spaces. In entries of older servers a region may lack the states around it.',
+      ),
+    status: z.string().describe('The status of the record after the transition.'),
+    phase: text.describe('The phase of the record after the transition; null without one.'),
+    by: by.describe('Who requested it; null for events of effects.'),
+    revision: z.int().describe('The revision of the record after the transition.'),
+    boot: whole.describe(
+      'The start of the server that stored it, as a number: where it differs between two entries, the ' +
+        'server was restarted. Null in entries of older servers.',
+    ),
+  })
+  .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
+export type HistoryEntry = z.output<typeof HistoryEntry>
+
+export const Transition = z
+  .object({
+    actor_id: z.string().describe('The id of the actor.'),
+    kind: z.enum(actorKinds).describe('The kind of the actor, and the name of its chart.'),
+    ...HistoryEntry.shape,
+  })
+  .meta({ id: 'Transition', description: 'One transition of an actor.' })
+export type Transition = z.output<typeof Transition>
 
 export const ActorParams = z.object({ id: identifier.describe('Id of the actor.') })
 

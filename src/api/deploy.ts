@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {
   bounded,
-  by,
   createdAt,
   finishedAt,
   flag,
@@ -149,20 +148,6 @@ export type Rollback = z.output<typeof Rollback>
 
 export const UploadQuery = z.strictObject({ clear_cache: flag('Builds without the build cache.') })
 export type UploadQuery = z.output<typeof UploadQuery>
-
-export const HistoryEntry = z
-  .object({
-    at: timestamp.describe('When the transition was stored.'),
-    event: z.string().describe('The event that caused it.'),
-    state: z
-      .string()
-      .describe('The state of the chart after the transition; nested states are separated by dots.'),
-    status: z.string().describe('The status of the record after the transition.'),
-    phase: text.describe('The phase of the record after the transition; null without one.'),
-    by: by.describe('Who requested it; null for events of effects.'),
-  })
-  .meta({ id: 'HistoryEntry', description: 'One transition of a chart.' })
-export type HistoryEntry = z.output<typeof HistoryEntry>
 
 export const DeployParams = z
   .object({ deploy_id: identifier.describe('Id of the deploy.') })

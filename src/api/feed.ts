@@ -1,6 +1,6 @@
 // The events of the event streams: the change feed and the log lines.
 import { z } from 'zod'
-import { actorKinds } from './actor.ts'
+import { actorKinds, Transition } from './actor.ts'
 import { text, timestamp, whole } from './parts/fields.ts'
 import { AccessRecord } from './status.ts'
 
@@ -43,10 +43,14 @@ export const FeedChange = z
     revision: whole.describe(
       'Revision of the record; null for objects without one. Older changes have lower revisions.',
     ),
+    transition: Transition.nullable().describe(
+      'The transition that caused the change; null if it was none of an actor. Also for actors that ' +
+        'appear as another resource, such as the removal of a service.',
+    ),
   })
   .meta({
     id: 'FeedChange',
-    description: 'Reports that something changed. Read the record for its current state.',
+    description: 'Reports that something changed. Read the record for its current contents.',
   })
 export type FeedChange = z.output<typeof FeedChange>
 
@@ -62,13 +66,19 @@ function payload<Data extends z.ZodType>(data: Data) {
   return data.describe('Payload of the event.')
 }
 
-const nothing = payload(z.object({}))
+const Ready = z
+  .object({
+    version: z.string().describe('The version of the server.'),
+    build: text.describe('Identity of the dashboard: after an upgrade it differs. Null if it was not built.'),
+    now: timestamp.describe("The server's time."),
+  })
+  .meta({ id: 'FeedReady', description: 'What the server is.' })
 
 export const FeedEvents = z
   .discriminatedUnion('event', [
-    z.object({ event: named('ready'), id, data: nothing }),
+    z.object({ event: named('ready'), id, data: payload(Ready) }),
     z.object({ event: named('change'), id, data: payload(FeedChange) }),
-    z.object({ event: named('reset'), id, data: nothing }),
+    z.object({ event: named('reset'), id, data: payload(z.object({})) }),
   ])
   .meta({
     id: 'FeedEvent',

@@ -6,7 +6,7 @@ import type {
   ActorRecord,
   ActorRow,
   By,
-  HistoryEntry,
+  NewEntry,
   ParkCode,
   Transition,
 } from '../../storage/actors/actors.ts'
@@ -38,7 +38,7 @@ export function toTransition(kind: Kind, machine: AnyStateMachine, move: Planned
     parked: null,
   }
   const phase = (record.phase as string | null | undefined) ?? null
-  const entry: HistoryEntry = {
+  const entry: NewEntry = {
     at: instantOf(event) ?? move.at,
     event: nameOf(event),
     state: pathOf(next.value),
@@ -69,10 +69,10 @@ function instantOf(event: EventObject): string | null {
   return at ?? output?.at ?? error?.at ?? null
 }
 
-/** `running.building` */
-export function pathOf(value: AnyMachineSnapshot['value']): string {
-  if (typeof value === 'string') return value
-  const regions = Object.entries(value).map(([name, inner]) => `${name}.${pathOf(inner!)}`)
+/** `running.building`; with regions the whole path in each: `wanted.life.available wanted.limits.settled`. */
+export function pathOf(value: AnyMachineSnapshot['value'], around = ''): string {
+  if (typeof value === 'string') return around + value
+  const regions = Object.entries(value).map(([name, inner]) => pathOf(inner!, `${around}${name}.`))
   return regions.join(' ')
 }
 

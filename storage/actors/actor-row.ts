@@ -1,6 +1,7 @@
 // The stored form of an actor: its row with the snapshot, its record for the API, and its history.
 // Snapshots are opaque to storage; only their charts interpret them.
 import type { ServicePatch } from '../services.ts'
+import type { By, NewEntry } from './history-entry.ts'
 
 /** The API's representation of an actor. Each kind has its own fields, and at least these. */
 export type ActorRecord = { id: string; status: string } & { [field: string]: unknown }
@@ -12,15 +13,6 @@ export interface KindRecords {}
 export type RecordOf<Kind extends string> = Kind extends keyof KindRecords
   ? KindRecords[Kind] & CommonRecordFields
   : ActorRecord
-
-/** The origin of a change, under the name at that time. */
-export interface By {
-  kind: 'session' | 'token' | 'terminal' | 'schedule' | 'push' | 'server'
-  /** The id of the session's user or of the token; null for other kinds. */
-  id: string | null
-  /** The name of the token or terminal; for `server`, the reason. */
-  name: string | null
-}
 
 export interface ActorRow {
   id: string
@@ -36,23 +28,13 @@ export interface ActorRow {
   by?: By | null
 }
 
-export interface HistoryEntry {
-  at: string
-  event: string
-  state: string
-  status: string
-  phase: string | null
-  /** The sender of the event; null for effects and in entries older than the field. */
-  by: By | null
-}
-
 export type CommonRecordFields = { revision: number; by: By | null }
 
 /** One transition of one actor. `event` makes a repetition of the same request a no-op. */
 export interface Transition {
   row: ActorRow
   record: ActorRecord
-  entry: HistoryEntry
+  entry: NewEntry
   service: ServicePatch | null
   event: string | null
 }

@@ -5,36 +5,43 @@ import type { Key } from 'lmdb'
 import type { StoredEvents } from '../events.ts'
 import type { Services } from '../services.ts'
 import type { Commit, Store, Table } from '../store/store.ts'
-import type {
-  ActiveActor,
-  ActorRecord,
-  ActorRow,
-  HistoryEntry,
-  ParkNote,
-  ToRecord,
-  Transition,
-} from './actor-row.ts'
+import type { ActiveActor, ActorRecord, ActorRow, ParkNote, ToRecord, Transition } from './actor-row.ts'
+import type { HistoryEntry, NewEntry } from './history-entry.ts'
 
 const firstEntriesRetained = 10
 const lastEntriesRetained = 500
 const noLimit = Number.MAX_SAFE_INTEGER
 
+/** Entries of older servers lack some fields. */
+type StoredEntry = Omit<NewEntry, 'by'> & Partial<Pick<HistoryEntry, 'by' | 'boot'>>
+
+type Announced = ActiveActor & { revision: number }
+
+export interface RowOptions {
+  /** The number of this start of the daemon. */
+  boot: number
+  toRecord: ToRecord
+}
+
 export class ActorRows {
   readonly rows: Table<ActorRow>
   readonly records: Table<ActorRecord>
   readonly index: ActorIndex
-  readonly #history: Table<Omit<HistoryEntry, 'by'> & Partial<Pick<HistoryEntry, 'by'>>>
+  /** `[id, revision]` */
+  readonly #history: Table<StoredEntry>
   readonly #services: Services
   readonly #events: StoredEvents
+  readonly #boot: number
   readonly #toRecord: ToRecord
 
-  constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord) {
+  constructor(store: Store, services: Services, events: StoredEvents, { boot, toRecord }: RowOptions) {
     this.rows = store.table('actors')
     this.records = store.table('records')
     this.index = new ActorIndex(store)
     this.#history = store.table('history')
     this.#services = services
     this.#events = events
+    this.#boot = boot
     this.#toRecord = toRecord
   }
 
@@ -48,7 +55,10 @@ export class ActorRows {
 
   historyOf(id: string, limit = noLimit): HistoryEntry[] {
     const entries = [...this.#history.validRows({ start: [id, 0], end: [id, noLimit], limit })]
-    return entries.map(({ value }) => ({ ...value, by: value.by ?? null }))
+    return entries.map(({ key, value }) => {
+      const [, revision] = key as [string, number]
+      return { ...value, by: value.by ?? null, revision, boot: value.boot ?? null }
+    })
   }
 
   /** The revision of the last transition, from a key, because the row may be damaged. */
@@ -62,9 +72,8 @@ export class ActorRows {
     if (row.service_id && this.#changesServiceState(row, record)) this.#services.touch(commit, row.service_id)
     this.writeRow(row)
     this.records.put(row.id, { ...record, revision: row.revision, by: row.by ?? null })
-    this.writeHistory(row.id, row.revision, entry)
     if (event) this.#events.keep(event, entry.at, record)
-    announce(commit, row, record)
+    this.publish(commit, row, record, entry)
   }
 
   writeRow(row: ActorRow): void {
@@ -72,10 +81,14 @@ export class ActorRows {
     this.index.update(row)
   }
 
-  writeHistory(id: string, revision: number, entry: HistoryEntry): void {
-    this.#history.put([id, revision], entry)
+  /** In the history and in the feed, so that they never differ. */
+  publish(commit: Commit, row: Announced, { status }: ActorRecord, entry: NewEntry): void {
+    const { id, kind, service_id, revision } = row
+    this.#history.put([id, revision], { ...entry, boot: this.#boot })
     const expired = revision - lastEntriesRetained
     if (expired > firstEntriesRetained) this.#history.remove([id, expired])
+    const transition = { actor_id: id, kind, ...entry, revision, boot: this.#boot }
+    commit.announce({ kind, id, service_id, status, revision, transition })
   }
 
   erase(kind: string, serviceId: string, id: string): void {
@@ -109,11 +122,6 @@ export class ActorRows {
       return { id, status: 'failed', error: 'internal: the record of this actor is damaged' }
     }
   }
-}
-
-export function announce(commit: Commit, row: ActiveActor & { revision: number }, record: ActorRecord): void {
-  const { id, kind, service_id, revision } = row
-  commit.announce({ kind, id, service_id, status: record.status, revision })
 }
 
 class ActorIndex {

@@ -9,29 +9,32 @@ import type {
   ActiveActor,
   ActorRecord,
   ActorRow,
-  HistoryEntry,
   ParkCode,
   ParkNote,
   RecordOf,
   ToRecord,
   Transition,
 } from './actor-row.ts'
-import { ActorRows, announce } from './actor-rows.ts'
+import { ActorRows, type RowOptions } from './actor-rows.ts'
+import type { HistoryEntry } from './history-entry.ts'
 
 export type {
   ActiveActor,
   ActorRecord,
   ActorRow,
-  By,
   CommonRecordFields,
-  HistoryEntry,
   ParkCode,
   RecordOf,
   ToRecord,
   Transition,
 } from './actor-row.ts'
+export type { ActorTransition, By, HistoryEntry, NewEntry } from './history-entry.ts'
 
 export type ParkedActor = ActiveActor & ParkNote
+
+interface ActorOptions extends Pick<RowOptions, 'boot'> {
+  toRecord?: ToRecord | undefined
+}
 
 interface Unparked {
   record: ActorRecord
@@ -60,10 +63,10 @@ export class Actors {
   readonly #services: Services
   readonly #all: ActorRows
 
-  constructor(store: Store, services: Services, events: StoredEvents, toRecord: ToRecord = unknownRecord) {
+  constructor(store: Store, services: Services, events: StoredEvents, { boot, toRecord }: ActorOptions) {
     this.#store = store
     this.#services = services
-    this.#all = new ActorRows(store, services, events, toRecord)
+    this.#all = new ActorRows(store, services, events, { boot, toRecord: toRecord ?? unknownRecord })
   }
 
   /** Throws `row_damaged` when the snapshot fails its checksum. */
@@ -167,18 +170,15 @@ export class Actors {
       if (!actor) return
       if (actor.kind === 'deploy' && actor.service_id)
         this.#services.abandonDeploy(commit, actor.service_id, id)
-      const revision = (row?.revision ?? 0) + 1
+      const revision = this.#all.revisionOf(id) + 1
       const view = { service_id: actor.service_id, ...this.#all.record(id), id, status: 'failed' }
       const failure = { error: `${parkedError}${reason}`, ...codesOf(view) }
       const record = { ...view, ...failure, finished_at: at, revision }
       this.#all.index.park(actor, { at, code, reason })
       this.#all.records.put(id, record)
-      if (row) {
-        const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
-        this.#all.writeHistory(id, revision, entry)
-        this.#all.writeRow({ ...row, revision, parked: reason })
-      }
-      announce(commit, { ...actor, revision }, record)
+      if (row) this.#all.writeRow({ ...row, revision, parked: reason })
+      const entry = { at, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
+      this.#all.publish(commit, { ...actor, revision }, record, entry)
     })
   }
 

@@ -1,5 +1,6 @@
 // The change feed: the changes of every commit, numbered and in order. Only the last ones are remembered.
 // A change names a record and never carries its contents.
+import type { ActorTransition } from '../actors/history-entry.ts'
 
 export interface Change {
   number: number
@@ -10,7 +11,11 @@ export interface Change {
   status: string | null
   /** The revision of the record; null for a record without revisions. */
   revision: number | null
+  /** The cause, if it is a transition of an actor. */
+  transition: ActorTransition | null
 }
+
+export type NewChange = Omit<Change, 'number' | 'transition'> & Partial<Pick<Change, 'transition'>>
 
 export interface ChangeFeed {
   /** The number of the newest change, 0 for none. */

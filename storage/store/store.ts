@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
 import { duration } from '../../src/quantities.ts'
-import { type Change, createChanges } from './changes.ts'
+import { type Change, createChanges, type NewChange } from './changes.ts'
 import { StorageError } from './errors.ts'
 import { openTable, type Table } from './table.ts'
 
@@ -151,7 +151,7 @@ function oncePerText(callback: (text: string) => void): (text: string) => void {
 
 /** The part of the change feed that is open to a commit. */
 export interface Commit {
-  announce(change: Omit<Change, 'number'>): void
+  announce(change: NewChange): void
   hasAnnounced(kind: string, id: string): boolean
 }
 
@@ -179,7 +179,7 @@ function createCommit(parts: TransactionParts) {
       id = root.getWriteTxnId()
       try {
         const result = write({
-          announce: (change) => announced.push({ number: 0, ...change }),
+          announce: (change) => announced.push({ number: 0, transition: null, ...change }),
           hasAnnounced: (kind, id) => announced.some((change) => change.kind === kind && change.id === id),
         })
         if (announced.length > 0) meta.put('commit', changes.numberAll(announced))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as deployKind from '../../machines/deploy/deploy.ts'
-import type { HistoryEntry } from '../../src/api/deploy.ts'
+import type { HistoryEntry } from '../../src/api/actor.ts'
 import { toChartGraph } from '../../src/dashboard/build/chart-graph.ts'
 import { layOut } from '../../src/dashboard/build/layout-charts.ts'
 import { positionIn } from '../../src/dashboard/chart/position.ts'
@@ -16,6 +16,8 @@ function entriesOf(...steps: [event: string, state: string][]): HistoryEntry[] {
     status: 'running',
     phase: null,
     by: null,
+    revision: second + 1,
+    boot: 1,
   }))
 }
 

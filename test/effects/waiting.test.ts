@@ -24,7 +24,9 @@ function openFeed() {
     }
   }
   const change = (service_id: string | null) =>
-    publish([{ number: 1, kind: 'deploy', id: 'dep-1', service_id, status: 'live', revision: 1 }])
+    publish([
+      { number: 1, kind: 'deploy', id: 'dep-1', service_id, status: 'live', revision: 1, transition: null },
+    ])
   return { feed: { ...feed, subscribe }, change, listeners: () => listeners }
 }
 

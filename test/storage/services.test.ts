@@ -93,6 +93,7 @@ test('a report of a deploy that is no longer live changes nothing', async (t) =>
     service_id: 'svc-1',
     status: null,
     revision: 4,
+    transition: null,
   })
 })
 

@@ -228,9 +228,11 @@ test('the history contains every transition, with a description of what happened
   await eventually('the end', () => storage.actors.record('err-1')?.status === 'done')
   const [created, done] = storage.actors.history('err-1')
   const before = '2025-12-31T23:59:59.999Z'
-  const first = { state: 'working', status: 'working', phase: null, by: null }
-  assert.deepEqual(created, { at: before, event: 'created', ...first })
-  assert.deepEqual(done, { at, event: 'work.done', state: 'done', status: 'done', phase: null, by: null })
+  const same = { phase: null, by: null, boot: 1 }
+  const first = { state: 'working', status: 'working', revision: 1 }
+  assert.deepEqual(created, { at: before, event: 'created', ...first, ...same })
+  const last = { state: 'done', status: 'done', revision: 2 }
+  assert.deepEqual(done, { at, event: 'work.done', ...last, ...same })
 })
 
 test('a hundred actors under load keep every acknowledged event, in a history without gaps', async (t) => {

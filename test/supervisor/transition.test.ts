@@ -100,18 +100,19 @@ test('the effect of a transition on its service is derived from both snapshots',
   assert.deepEqual(reported, [null, null, null, null, { desired_deploy_id: 'dep-1' }, live])
 })
 
-test('the state of a parallel chart names all of its regions', () => {
+test('the state of a parallel chart has the whole path in each of its regions', () => {
   const regions = {
     limits: { initial: 'kept', states: { kept: {} } },
-    life: { initial: 'on', states: { on: {} } },
+    life: { initial: 'on', states: { on: { initial: 'idle', states: { idle: {} } } } },
   }
-  const machine = createMachine({ type: 'parallel', states: regions })
+  const wanted = { type: 'parallel', states: regions } as const
+  const machine = createMachine({ initial: 'wanted', states: { wanted } })
   const kind: Kind = { machine, version: 1, toRecord: () => ({ id: 'dst-1', status: 'available' }) }
   const next = getInitialSnapshot(machine)
   const event = { type: 'xstate.init' }
   const move = { row, before: null, next, event, eventId: null, at: instant }
   const { entry, row: written } = toTransition(kind, machine, move)
-  assert.deepEqual([entry.state, written.service_id], ['limits.kept life.on', null])
+  assert.deepEqual([entry.state, written.service_id], ['wanted.limits.kept wanted.life.on.idle', null])
 })
 
 const at = instant

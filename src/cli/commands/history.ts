@@ -1,5 +1,5 @@
 // `berth history`: every transition of a deploy or a job run.
-import type { HistoryEntry } from '../../api/deploy.ts'
+import type { HistoryEntry } from '../../api/actor.ts'
 import { duration } from '../../quantities.ts'
 import { deployPath, jobPath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'

@@ -1,7 +1,8 @@
 // A deploy as one sequence: the lines of its log and the states of its chart. They arrive on two streams, so
 // each event is delayed a little and sorted by the server's time, whose clock may differ from ours.
 
-import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
+import type { HistoryEntry } from '../../api/actor.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import { sleep } from '../../async/sleep.ts'
 import { deployPath } from '../client/client.ts'
 import { followEvents, type LogLine, parseEvent, parseLogLine } from '../client/event-stream.ts'

@@ -1,6 +1,6 @@
 // A chart with the state of one actor: where it is, where it was, and the transition it took last.
 import { useQuery } from '@tanstack/react-query'
-import type { HistoryEntry } from '../../api/deploy.ts'
+import type { HistoryEntry } from '../../api/actor.ts'
 import styles from './chart.module.css'
 import { type ChartLayout, loadLayout } from './layouts.ts'
 import { type Position, positionIn } from './position.ts'

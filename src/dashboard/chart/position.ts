@@ -1,5 +1,5 @@
 // Where an actor is in its chart, from its history.
-import type { HistoryEntry } from '../../api/deploy.ts'
+import type { HistoryEntry } from '../../api/actor.ts'
 import type { ChartLayout } from '../build/layout-charts.ts'
 import { anyFailure } from './words.ts'
 

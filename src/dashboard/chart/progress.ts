@@ -1,5 +1,5 @@
 // Where an actor is on the main line of its chart, from its history.
-import type { HistoryEntry } from '../../api/deploy.ts'
+import type { HistoryEntry } from '../../api/actor.ts'
 import { type Facts, type KindLines, labelOfState, lines, type Ramp } from './lines.ts'
 
 export type StepState = 'done' | 'current' | 'waiting' | 'failed' | 'canceled' | 'parked' | 'ahead'

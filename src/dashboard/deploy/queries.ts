@@ -1,6 +1,7 @@
 // What pages read of deploys.
 import { queryOptions } from '@tanstack/react-query'
-import type { Deploy, HistoryEntry } from '../../api/deploy.ts'
+import type { HistoryEntry } from '../../api/actor.ts'
+import type { Deploy } from '../../api/deploy.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import { get } from '../api/client.ts'
 

@@ -1,4 +1,5 @@
 // The dashboard: its document for each of its addresses, and its files, as `npm run build` made them.
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,5 +73,7 @@ export function openDashboard(): Dashboard | null {
     const bodies = { plain: read(name)!, br: read(`${name}.br`), gzip: read(`${name}.gz`) }
     return type ? [[name, new StaticFile(type, bodies)]] : []
   })
-  return { document: readFileSync(join(folder, 'index.html'), 'utf8'), files: new Map(files) }
+  const document = readFileSync(join(folder, 'index.html'), 'utf8')
+  const build = createHash('sha256').update(document).digest('hex').slice(0, 16)
+  return { document, build, files: new Map(files) }
 }

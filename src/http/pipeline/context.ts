@@ -51,6 +51,8 @@ export interface HttpContext {
 /** The pages in the browser, as they were built. */
 export interface Dashboard {
   document: string
+  /** Identity of the document, and so of all files. */
+  build: string
   /** By name, such as `index-3fQ1x.js`. */
   files: ReadonlyMap<string, StaticFile>
 }

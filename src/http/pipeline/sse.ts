@@ -37,21 +37,24 @@ export function logEvents(logs: LogSource, id: string, options: FollowOptions): 
 }
 
 interface ChangeOptions {
+  /** The payload of `ready`. */
+  ready: object
   /** The last change that the reader has. Without it, the stream starts with the next change. */
   after: number | undefined
   isShown: (change: Change) => boolean
-  show: (change: Change) => object
+  /** As JSON. */
+  show: (change: Change) => string
 }
 
-export function changeEvents(changes: ChangeFeed, { after, isShown, show }: ChangeOptions): Events {
+export function changeEvents(changes: ChangeFeed, { ready, after, isShown, show }: ChangeOptions): Events {
   return new Events((stream) => {
     let cursor = after ?? changes.head()
-    stream.write(`${retry}id: ${cursor}\nevent: ready\ndata: {}\n\n`)
+    stream.write(`${retry}id: ${cursor}\nevent: ready\ndata: ${JSON.stringify(ready)}\n\n`)
 
     function send(change: Change): void {
       cursor = change.number
       if (!isShown(change)) return
-      stream.write(`id: ${change.number}\nevent: change\ndata: ${JSON.stringify(show(change))}\n\n`)
+      stream.write(`id: ${change.number}\nevent: change\ndata: ${show(change)}\n\n`)
     }
     function catchUp(): void {
       if (!stream.isWritable()) return

@@ -7,10 +7,11 @@ import { scheduleStatus } from './schedule-record.ts'
 import { stateOf } from './service-record.ts'
 
 export function toFeedChange(storage: Storage, { number: _, ...change }: Change): FeedChange {
-  return views[change.kind]?.(storage, change) ?? (change as FeedChange)
+  const view = views[change.kind]?.(storage, change)
+  return { ...change, ...view } as FeedChange
 }
 
-type View = (storage: Storage, change: Omit<Change, 'number'>) => FeedChange
+type View = (storage: Storage, change: Omit<Change, 'number'>) => Omit<FeedChange, 'transition'>
 
 const views: Record<string, View> = {
   service: toServiceChange,
@@ -20,7 +21,7 @@ const views: Record<string, View> = {
   'disk-removal': toDiskChange,
 }
 
-function toServiceChange(storage: Storage, { service_id: id }: Omit<Change, 'number'>): FeedChange {
+function toServiceChange(storage: Storage, { service_id: id }: Omit<Change, 'number'>): ReturnType<View> {
   const row = rowOf(storage, id)
   const change = { kind: 'service' as const, id: id!, service_id: id }
   if (!row) return { ...change, status: row === null ? 'deleted' : null, revision: null }
@@ -28,7 +29,7 @@ function toServiceChange(storage: Storage, { service_id: id }: Omit<Change, 'num
 }
 
 /** A schedule has no id; it uses the id of its service. */
-function toScheduleChange(storage: Storage, change: Omit<Change, 'number'>): FeedChange {
+function toScheduleChange(storage: Storage, change: Omit<Change, 'number'>): ReturnType<View> {
   const { service_id, revision } = change
   const row = rowOf(storage, service_id)
   const known = row?.schedule ? scheduleStatus(storage, row) : 'deleted'
@@ -55,7 +56,7 @@ const diskStates: Record<string, string> = {
 }
 
 /** The trash contains the disk. Its id in the API is its name. */
-function toDiskChange({ actors }: Storage, change: Omit<Change, 'number'>): FeedChange {
+function toDiskChange({ actors }: Storage, change: Omit<Change, 'number'>): ReturnType<View> {
   const { id, service_id, status } = change
   const disk = actors.record(id)?.disk
   const name = typeof disk === 'string' ? disk : id

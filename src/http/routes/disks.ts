@@ -4,7 +4,7 @@ import type { DiskChownInput, DiskChownRecord } from '../../../machines/disk-cho
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { HistoryEntry } from '../../api/deploy.ts'
+import { HistoryEntry } from '../../api/actor.ts'
 import { ChownDisk, DeleteDiskQuery, Disk, DiskChown, DiskParams } from '../../api/disk.ts'
 import { conflict, Failure, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'

@@ -1,6 +1,6 @@
 // The state of the edge, and upgrades of its HAProxy. Its settings are options of berthd.
 import { z } from 'zod'
-import { HistoryEntry } from '../../api/deploy.ts'
+import { HistoryEntry } from '../../api/actor.ts'
 import { Edge, EdgeUpgrade } from '../../api/edge.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { conflict, Failure } from '../../errors.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Storage } from '../../../storage/index.ts'
 import type { Caller } from '../../account/callers.ts'
-import { HistoryEntry } from '../../api/deploy.ts'
+import { HistoryEntry } from '../../api/actor.ts'
 import { LogEvents } from '../../api/feed.ts'
 import { Why } from '../../api/parts/failure.ts'
 import { ServiceParams } from '../../api/service.ts'

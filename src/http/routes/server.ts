@@ -13,6 +13,7 @@ import { type Call, get, Raw, type Route, route, tagged } from '../pipeline/rout
 import { changeEvents } from '../pipeline/sse.ts'
 import { toFeedChange } from '../records/feed-change.ts'
 import { metricsText } from '../records/metrics.ts'
+import { toJson } from '../records/requester.ts'
 
 /** Their routes need the role `admin`. */
 const adminKinds = ['account', 'session', 'token']
@@ -58,11 +59,12 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       response: 'stream',
       events: FeedEvents,
       // A token that is limited to services gets their changes only.
-      handler: ({ context: { storage }, caller, lastEventId }) =>
+      handler: ({ context: { storage, version, dashboard }, caller, lastEventId }) =>
         changeEvents(storage.changes, {
+          ready: { version, build: dashboard?.build ?? null, now: new Date().toISOString() },
           after: lastEventId,
           isShown: (change) => isShownTo(caller, change),
-          show: (change) => toFeedChange(storage, change),
+          show: (change) => toJson(caller, toFeedChange(storage, change)),
         }),
     }),
   ])

@@ -9,6 +9,7 @@ import { signUp } from '../../support/http/session.ts'
 const bodies = { plain: Buffer.from('plain'), br: Buffer.from('br'), gzip: Buffer.from('gzip') }
 const dashboard: Dashboard = {
   document: '<!doctype html><title>Berth</title>',
+  build: 'b1',
   files: new Map([['index-1.js', new StaticFile('text/javascript; charset=utf-8', bodies)]]),
 }
 

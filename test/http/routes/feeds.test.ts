@@ -15,7 +15,11 @@ test('the change feed sends ready, then the changes of every commit, and nothing
   const stream = await openStream(t, `${api.url}/api/v1/events`)
   const head = api.storage.changes.head()
 
-  assert.deepEqual(await stream.next(), { id: String(head), event: 'ready', data: '{}' })
+  const ready = (await stream.next())!
+  assert.deepEqual([ready.id, ready.event], [String(head), 'ready'])
+  const { now, ...server } = JSON.parse(ready.data)
+  assert.deepEqual(server, { version: '0.0.0-test', build: null })
+  assert.ok(Math.abs(Date.parse(now) - Date.now()) < 60_000, now)
   const { body } = await change(api, 'web')
   const { id, event, data } = (await stream.next())!
 
@@ -27,7 +31,43 @@ test('the change feed sends ready, then the changes of every commit, and nothing
     service_id: serviceId,
     status: 'not_deployed',
     revision: 1,
+    transition: null,
   })
+})
+
+test('the change of an actor carries its transition, as the history has it', async (t) => {
+  const api = await startApi(t)
+  const { next } = await openFeed(t, api)
+  await api.call('POST', '/api/v1/services', { body: { name: 'web', image: 'busybox' } })
+  const { id, service_id, revision, transition } = await nextChange(next, 'deploy')
+
+  const [entry] = Object.values((await api.call('GET', `/api/v1/deploys/${id}/history`)).body)
+  assert.deepEqual(transition, { actor_id: id, kind: 'deploy', ...(entry as object) })
+  assert.deepEqual([transition?.event, transition?.boot, revision], ['test', 1, transition?.revision])
+
+  await api.storage.actors.park(id, 'a bug', at)
+  const parked = await nextChange(next, 'deploy')
+  assert.deepEqual([parked.id, parked.service_id, parked.status], [id, service_id, 'failed'])
+  assert.deepEqual([parked.transition?.event, parked.transition?.state], ['parked', 'parked'])
+})
+
+test('a token that is limited to services sees only its own name in the feed', async (t) => {
+  const api = await startApi(t)
+  const [service, other] = (await Promise.all([change(api, 'web'), change(api, 'other')])).map(
+    ({ body }) => body as { id: string },
+  ) as [{ id: string }, { id: string }]
+  const token = { id: 'tok-r', name: 'ci', role: 'read' as const, services: [service.id], hint: 'hint' }
+  const row = { ...token, expires_at: null, created_at: at, last_used_at: at }
+  await api.storage.commit((commit) => api.storage.tokens.insert(commit, 'bth_limited', row))
+  const { next } = await openFeed(t, api, { authorization: 'Bearer bth_limited' })
+
+  for (const { id } of [other, service])
+    await api.call('PATCH', `/api/v1/services/${id}`, { body: { image: 'busybox' } })
+  for (const { id } of [other, service])
+    await api.call('POST', `/api/v1/services/${id}/deploys`, { body: {} })
+
+  const { service_id, transition } = await nextChange(next, 'deploy')
+  assert.deepEqual([service_id, transition?.by], [service.id, { kind: 'token', id: null, name: null }])
 })
 
 test('the change feed resumes after Last-Event-ID, and resets if that is unknown', async (t) => {
@@ -119,16 +159,26 @@ test('cron schedules and service removals appear in the feed under their API nam
   const cron = { name: 'nightly', type: 'cron_job', schedule: '0 3 * * *', start_command: 'true' }
   const { id } = (await api.call('POST', '/api/v1/services', { body: cron })).body as { id: string }
   await next()
+  const entry = { at, event: 'created', state: 'removing', status: 'removing', phase: null, by: null }
+  const moved = { actor_id: id, kind: 'service-removal', ...entry, revision: 3, boot: 1 }
   await api.storage.commit((commit) => {
     const shared = { service_id: id, revision: 3 }
     commit.announce({ kind: 'cron-schedule', id: 'sch-1', status: 'paused', ...shared })
-    commit.announce({ kind: 'service-removal', id, status: 'removing', ...shared })
+    commit.announce({ kind: 'service-removal', id, status: 'removing', transition: moved, ...shared })
   })
 
   const { body } = await api.call('GET', '/api/v1/services/nightly/schedule')
-  const schedule = { kind: 'schedule', id, service_id: id, status: body.status, revision: 3 }
+  const schedule = {
+    kind: 'schedule',
+    id,
+    service_id: id,
+    status: body.status,
+    revision: 3,
+    transition: null,
+  }
   assert.deepEqual(await next(), schedule)
-  const service = { kind: 'service', id, service_id: id, status: 'not_deployed', revision: 1 }
+  const shown = { status: 'not_deployed', revision: 1, transition: moved }
+  const service = { kind: 'service', id, service_id: id, ...shown }
   assert.deepEqual(await next(), service)
 })
 

@@ -143,6 +143,8 @@ test('phases end with the outcome, and the failed one is marked', () => {
     status,
     phase: null,
     by: null,
+    revision: seconds,
+    boot: 1,
   })
   const history = [
     entry(0, 'queued', 'queued'),

@@ -1,7 +1,8 @@
 // Stored actors: rows, records, lists, the active index and a bounded history. One commit per transition.
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ActorRecord, HistoryEntry } from '../../../storage/actors/actors.ts'
+import type { ActorRecord } from '../../../storage/actors/actors.ts'
+import { openStore } from '../../../storage/store/store.ts'
 import { flipBit, rawTables, serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { instant, temporaryStorage } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
@@ -26,11 +27,16 @@ test('a transition is read back as row, record and history, and appears in the c
 
   deepEqual(storage.actors.get('dep-1'), canceled.row)
   deepEqual(storage.actors.record('dep-1'), canceled.record)
-  deepEqual(storage.actors.history('dep-1'), [created.entry, entry])
+  const history = [
+    { ...created.entry, revision: 1, boot: 1 },
+    { ...entry, revision: 2, boot: 1 },
+  ]
+  deepEqual(storage.actors.history('dep-1'), history)
   const about = { kind: 'deploy', id: 'dep-1', service_id: 'svc-1' }
+  const transitions = history.map((one) => ({ actor_id: 'dep-1', kind: 'deploy', ...one }))
   deepEqual(storage.changes.since(0), [
-    { number: 1, ...about, status: 'queued', revision: 1 },
-    { number: 2, ...about, status: 'canceled', revision: 2 },
+    { number: 1, ...about, status: 'queued', revision: 1, transition: transitions[0] },
+    { number: 2, ...about, status: 'canceled', revision: 2, transition: transitions[1] },
   ])
 })
 
@@ -108,8 +114,9 @@ test('of six hundred transitions the first ten and the last five hundred are sto
   await Promise.all(advances)
 
   const kept = Array.from({ length: 600 }, (_, index) => index + 1).filter((one) => one <= 10 || one > 100)
-  deepEqual(storage.actors.history('dep-1'), kept.map(step))
-  deepEqual(storage.actors.history('dep-10'), [step(1)])
+  const stored = (revision: number) => ({ ...step(revision), revision, boot: 1 })
+  deepEqual(storage.actors.history('dep-1'), kept.map(stored))
+  deepEqual(storage.actors.history('dep-10'), [stored(1)])
 })
 
 test('active actors are those neither final nor parked: overall, per kind and per service', async (t) => {
@@ -144,7 +151,10 @@ test('a parked actor records the reason in its history, and rejects late transit
   const failed = { status: 'failed', error: 'internal: it kept failing', finished_at: instant }
   deepEqual(storage.actors.record('dep-1'), { ...record, ...failed, revision: 2 })
   const parked = { at: instant, event: 'parked', state: 'parked', status: 'failed', phase: null, by: null }
-  deepEqual(storage.actors.history('dep-1'), [entry, parked])
+  deepEqual(storage.actors.history('dep-1'), [
+    { ...entry, revision: 1, boot: 1 },
+    { ...parked, revision: 2, boot: 1 },
+  ])
   await rejects(storage.actors.advance(transitionOf({ id: 'dep-1', revision: 2 })), {
     code: 'revision_conflict',
   })
@@ -167,6 +177,14 @@ for (const damaged of ['actors', 'records']) {
     deepEqual(ids(storage.actors.active()), ['err-2'])
     const { status, error } = storage.actors.record('err-1')!
     deepEqual([status, error], ['failed', 'internal: its row is damaged'])
+    const history = storage.actors
+      .history('err-1')
+      .map(({ event, revision, boot }) => [event, revision, boot])
+    deepEqual(history, [
+      ['created', 1, 1],
+      ['parked', 2, 2],
+    ])
+    equal(storage.changes.since(2)![0]!.transition?.event, 'parked')
   })
 }
 
@@ -224,17 +242,18 @@ test('a transition and its service update are committed together or not at all',
 })
 
 test('records and histories of older servers get a revision and a null requester', async (t) => {
-  const storage = await temporaryStorage(t)
+  const directory = temporaryDirectory(t)
+  const first = await temporaryStorage(t, directory)
   const { row, record, entry, ...rest } = transitionOf({ id: 'dep-1' })
   const { revision: _, by: __, ...oldRecord } = record
   const { by: ___, ...oldEntry } = entry
-  await storage.actors.create({
-    ...rest,
-    row,
-    record: oldRecord as ActorRecord,
-    entry: oldEntry as HistoryEntry,
-  })
+  await first.actors.create({ ...rest, row, record: oldRecord as ActorRecord, entry })
+  await first.close()
+  const store = openStore(directory, { onPanic: t.assert.fail })
+  await store.commit(() => store.table('history').put(['dep-1', 1], oldEntry))
+  await store.close()
+  const storage = await temporaryStorage(t, directory)
 
   deepEqual(storage.actors.record('dep-1'), { ...oldRecord, revision: 1, by: null })
-  deepEqual(storage.actors.history('dep-1'), [{ ...oldEntry, by: null }])
+  deepEqual(storage.actors.history('dep-1'), [{ ...oldEntry, by: null, revision: 1, boot: null }])
 })

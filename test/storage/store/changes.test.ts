@@ -7,7 +7,7 @@ import { openStore, type Store } from '../../../storage/store/store.ts'
 import { openTestStore } from '../../support/storage/store-fixtures.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
-const change = { kind: 'deploy', id: 'dep-1', service_id: 'svc-1', status: 'live' }
+const change = { kind: 'deploy', id: 'dep-1', service_id: 'svc-1', status: 'live', transition: null }
 
 function announce(store: Store, ...revisions: number[]): Promise<void> {
   return store.commit((commit) => {

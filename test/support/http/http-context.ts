@@ -254,7 +254,8 @@ function transition(
     by: record.by as By | null,
   }
   const at = new Date().toISOString()
-  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null, by: null }
+  const by = revision === 1 ? row.by : null
+  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null, by }
   return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
 }
 
