@@ -8,9 +8,10 @@ import { eventWords, guardWords, labelOf } from '../../src/dashboard/chart/words
 
 for (const [kind, { machine }] of Object.entries<Kind>(catalogue)) {
   const graph = toChartGraph(machine)
+  const layout = layOut(graph, labelOf)
 
   test(`${kind}: every state is drawn, and every transition as one arrow or in one`, async () => {
-    const { states, edges } = await layOut(graph, labelOf)
+    const { states, edges, lines, starts } = await layout
 
     assert.deepEqual(
       states.map(({ id }) => id),
@@ -20,14 +21,23 @@ for (const [kind, { machine }] of Object.entries<Kind>(catalogue)) {
       edges.reduce((sum, { via }) => sum + Math.max(1, via.length), 0),
       [...transitionsOf(machine.root)].length,
     )
-    assert.ok(edges.every(({ points }) => points.length >= 2))
-    const leaves = states.filter(({ id }) => !states.some((other) => other.id.startsWith(`${id}.`)))
-    for (const one of leaves.filter(({ id }) => id !== ''))
-      for (const other of leaves.filter(({ id }) => id !== '' && id > one.id)) {
+    assert.ok(edges.every(({ line }) => lines[line]!.points.length >= 2))
+    assert.equal(starts.length, states.filter(({ isInitial }) => isInitial).length)
+    const leaves = states.filter(({ kind }) => kind === 'atomic' || kind === 'final')
+    const labels = lines.flatMap(({ label }) =>
+      label ? [{ ...label, id: `label ${label.rows[0]!.text}` }] : [],
+    )
+    const boxes = [...leaves, ...labels]
+    for (const [index, one] of boxes.entries())
+      for (const other of boxes.slice(index + 1)) {
         const isBeside = one.x + one.width <= other.x || other.x + other.width <= one.x
         const isBelow = one.y + one.height <= other.y || other.y + other.height <= one.y
         assert.ok(isBeside || isBelow, `${one.id} covers ${other.id}`)
       }
+  })
+
+  test(`${kind}: a second layout is the same`, async () => {
+    assert.deepEqual(await layOut(graph, labelOf), await layout)
   })
 
   test(`${kind}: every guard and every event has words`, () => {

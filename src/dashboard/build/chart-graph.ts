@@ -10,6 +10,10 @@ export interface ChartState {
   parent: string | null
   kind: 'atomic' | 'compound' | 'parallel' | 'final'
   isInitial: boolean
+  /** What the actor does or waits for in this state. */
+  summary: string
+  /** It may last for as long as nothing happens, unlike a step. */
+  isWait: boolean
 }
 
 export interface ChartEdge {
@@ -44,7 +48,22 @@ function toState(node: AnyStateNode): ChartState {
   const { parent, key, type } = node
   const isInitial = parent?.type === 'compound' && parent.initial.target?.[0] === node
   const kind = type === 'history' ? 'atomic' : type
-  return { id: idOf(node), key, parent: parent ? idOf(parent) : null, kind, isInitial }
+  const summary = node.description ?? ''
+  return {
+    id: idOf(node),
+    key,
+    parent: parent ? idOf(parent) : null,
+    kind,
+    isInitial,
+    summary,
+    isWait: isWait(node),
+  }
+}
+
+/** The slots of such states are named `awaitExpiry`, `keepInstances`, `sleepUntil`; or nothing runs. */
+function isWait({ type, invoke, always = [] }: AnyStateNode): boolean {
+  const isAtRest = type === 'atomic' && invoke.length === 0 && always.length === 0
+  return isAtRest || invoke.some(({ id }) => /^(await|keep|sleep)/.test(id))
 }
 
 function idOf({ path }: AnyStateNode): string {

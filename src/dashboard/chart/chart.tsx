@@ -1,77 +1,116 @@
 // A chart with the state of one actor: where it is, where it was, and the transition it took last.
 import { useQuery } from '@tanstack/react-query'
+import { useLayoutEffect, useRef, useState } from 'react'
 import type { HistoryEntry } from '../../api/actor.ts'
+import { Arrows } from './arrows.tsx'
 import styles from './chart.module.css'
-import { type ChartLayout, loadLayout } from './layouts.ts'
+import { type ChartLayout, layoutQuery } from './layouts.ts'
 import { type Position, positionIn } from './position.ts'
+import { StateBox } from './state-box.tsx'
+import { StateNote, type StateTimes } from './state-note.tsx'
 
-export function Chart({ kind, history }: { kind: string; history: HistoryEntry[] }) {
-  const { data: layout } = useQuery({
-    queryKey: ['layout', kind],
-    queryFn: () => loadLayout(kind),
-  })
+export interface ChartProps {
+  kind: string
+  /** Of one actor, up to the moment to show; empty for the chart of a kind. */
+  history: Pick<HistoryEntry, 'event' | 'state'>[]
+  /** How many actors are in each state. */
+  counts?: Record<string, number>
+  times?: Record<string, StateTimes>
+  /** States to mark: where an event would lead. */
+  reached?: ReadonlySet<string>
+  /** The state that a list next to the chart points to. */
+  pointed?: string | null
+}
+
+/** Its text stays readable: a wide chart is scaled a little, then its box scrolls. */
+const smallestScale = 0.8
+
+export function Chart({ kind, history, times = {}, pointed = null, ...marks }: ChartProps) {
+  const { data: layout } = useQuery(layoutQuery(kind))
+  const [hovered, setHovered] = useState<string | null>(null)
   if (!layout) return null
+  const position = positionIn(layout, history)
+  const shown = hovered ?? pointed ?? [...position.active].at(-1) ?? ''
   return (
     <figure className={styles.chart}>
-      <Picture layout={layout} kind={kind} position={positionIn(layout, history)} />
+      <Picture
+        layout={layout}
+        kind={kind}
+        position={position}
+        pointed={hovered ?? pointed}
+        onPoint={setHovered}
+        {...marks}
+      />
+      <figcaption className={styles.note}>
+        <StateNote state={layout.states.find(({ id }) => id === shown)} times={times[shown]} />
+      </figcaption>
     </figure>
   )
 }
 
-function Picture({ layout, kind, position }: { layout: ChartLayout; kind: string; position: Position }) {
-  const { width, height, states, edges } = layout
+interface PictureProps extends Pick<ChartProps, 'kind' | 'counts' | 'reached' | 'pointed'> {
+  layout: ChartLayout
+  position: Position
+  onPoint(id: string | null): void
+}
+
+function Picture({ layout, kind, position, counts = {}, reached, pointed, onPoint }: PictureProps) {
+  const { width, height, states } = layout
+  const leaf = states.findLast(({ id }) => position.active.has(id))
+  const box = useScrollTo(leaf ? leaf.x + leaf.width / 2 : width / 2, width)
+  const frames = states.filter(({ kind }) => kind === 'compound' || kind === 'parallel')
+  const boxOf = (state: ChartLayout['states'][number]) => (
+    <StateBox
+      key={state.id}
+      state={state}
+      position={position}
+      count={counts[state.id] ?? 0}
+      isReached={reached?.has(state.id) ?? false}
+      isPointed={pointed === state.id}
+      onPoint={onPoint}
+    />
+  )
   return (
-    <svg
-      viewBox={`0 0 ${width} ${height}`}
-      width={width}
-      height={height}
-      role="img"
-      aria-label={`Chart of ${kind}: ${[...position.active].join(', ')}`}
-    >
-      <defs>
-        <marker
-          id="arrow"
-          viewBox="0 0 8 8"
-          refX="7"
-          refY="4"
-          markerWidth="7"
-          markerHeight="7"
-          orient="auto-start-reverse"
-        >
-          <path d="M0 0 8 4 0 8Z" fill="context-stroke" />
-        </marker>
-      </defs>
-      {states.map((state) => (
-        <StateBox key={state.id} state={state} position={position} />
-      ))}
-      {edges.map((edge, index) => (
-        <g key={index} data-edge={edge.event} data-taken={position.taken === index}>
-          <polyline points={edge.points.map((point) => point.join(',')).join(' ')} markerEnd="url(#arrow)" />
-          {edge.label?.lines.map((line, at) => (
-            <text key={line} x={edge.label!.x + 3} y={edge.label!.y + 11 + at * 15}>
-              {line}
-            </text>
-          ))}
-        </g>
-      ))}
-    </svg>
+    <div className={styles.box} ref={box}>
+      <svg
+        className={styles.picture}
+        viewBox={`0 0 ${width} ${height}`}
+        style={{ minWidth: width * smallestScale, maxWidth: width }}
+        role="img"
+        aria-label={sentenceOf(kind, layout, position)}
+        data-actor={position.active.size > 0}
+      >
+        {frames.map(boxOf)}
+        <Arrows layout={layout} taken={position.taken} />
+        {frames.map(({ id, key, x, y }) => (
+          <text key={id} className={styles.title} x={x + 12} y={y + 20}>
+            {key}
+          </text>
+        ))}
+        {states.filter((state) => !frames.includes(state)).map(boxOf)}
+      </svg>
+    </div>
   )
 }
 
-function StateBox({ state, position }: { state: ChartLayout['states'][number]; position: Position }) {
-  const { id, key, kind, x, y, width, height } = state
-  const isLeaf = kind === 'atomic' || kind === 'final'
-  return (
-    <g
-      data-state={id}
-      data-kind={kind}
-      data-active={position.active.has(id)}
-      data-past={position.past.has(id)}
-    >
-      <rect x={x} y={y} width={width} height={height} rx={isLeaf ? 6 : 8} />
-      <text x={isLeaf ? x + width / 2 : x + 12} y={y + 20} textAnchor={isLeaf ? 'middle' : 'start'}>
-        {key}
-      </text>
-    </g>
-  )
+/** Scrolls sideways to the state, unless it is in view. */
+function useScrollTo(x: number, width: number) {
+  const box = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const { scrollWidth, clientWidth, scrollLeft } = box.current!
+    const center = (x / width) * scrollWidth
+    const isInView = center > scrollLeft + 60 && center < scrollLeft + clientWidth - 60
+    if (!isInView) box.current!.scrollLeft = center - clientWidth / 2
+  }, [x, width])
+  return box
+}
+
+function sentenceOf(kind: string, { states }: ChartLayout, { active, past }: Position): string {
+  const leavesOf = (ids: ReadonlySet<string>) =>
+    [...ids].filter((id) => id !== '' && !states.some(({ parent }) => parent === id))
+  const now = leavesOf(active)
+  if (now.length === 0) return `The chart of ${kind}, with ${states.length - 1} states.`
+  const before = leavesOf(past).filter((id) => !active.has(id))
+  const rest = before.length > 0 ? ` Before: ${before.join(', ')}.` : ''
+  return `The chart of ${kind}. Now in ${now.join(', ')}.${rest}`
 }

@@ -6,7 +6,7 @@ export const guardWords: Record<string, string> = {
   hasSucceeded: 'the command succeeded',
   hasPlan: 'backups are planned',
   hasVolume: 'it has data',
-  isAnother: 'other settings',
+  isAnother: 'they differ',
   isCanceled: 'canceled',
   isConnected: 'it was connected',
   isDiscarded: 'it is discarded',
@@ -17,7 +17,7 @@ export const guardWords: Record<string, string> = {
   isImage: 'it pulls an image',
   isKept: 'its data is kept',
   isMergedAway: 'another connection took over',
-  isOff: 'switched off',
+  isOff: 'they say off',
   isOnSchedule: 'it is a cron job',
   isRegistered: 'the app is registered',
   isRejected: 'rejected',
@@ -75,8 +75,23 @@ export const eventWords: Record<string, string> = {
 /** The event of the edge that stands for the failures of several states. */
 export const anyFailure = '*.failed'
 
-/** The label of an arrow; a plain success needs none. */
-export function labelOf({ event, guard }: { event: string; guard: string | null }): string {
+/** The label of an arrow; a plain success needs none, unless it shares the arrow with others. */
+export function labelOf(edge: Cause, siblings: Cause[] = [edge]): string {
+  const text = causeOf(edge)
+  if (text !== '') return text
+  if (edge.from === edge.to) return 'otherwise'
+  if (siblings.length === 1) return ''
+  return siblings.some((other) => other !== edge && other.event === edge.event) ? 'otherwise' : 'succeeds'
+}
+
+interface Cause {
+  from: string
+  to: string
+  event: string
+  guard: string | null
+}
+
+function causeOf({ event, guard }: Pick<Cause, 'event' | 'guard'>): string {
   const condition = guard === null ? '' : `if ${guardWords[guard] ?? guard}`
   if (event === anyFailure) return 'any of these fails'
   if (event.endsWith('.failed')) return `fails ${condition}`.trim()
