@@ -15,6 +15,8 @@ export const style = `:root {
   --bad-ground: light-dark(#fbeeec, #331d1b);
   --good-ground: light-dark(#e9f4f2, #12302f);
 }
+[data-theme='light'] { color-scheme: light; }
+[data-theme='dark'] { color-scheme: dark; }
 * { box-sizing: border-box; margin: 0; }
 html { text-size-adjust: 100%; -webkit-text-size-adjust: 100%; }
 body {

@@ -79,6 +79,12 @@ ${body}
   return new Page(formError?.status ?? 200, page.text, headers)
 }
 
+/** The theme that the visitor has chosen, on the element that the styles of all pages start from. */
+export function withTheme(page: string, cookies: string | undefined): string {
+  const theme = /(?:^|; ?)berth_theme=(system|light|dark)(?:;|$)/.exec(cookies ?? '')?.[1]
+  return theme ? page.replace('<html ', `<html data-theme="${theme}" `) : page
+}
+
 /** `path` must be a path of this server. */
 export function redirect(path: string, headers: HeaderList = []): Page {
   return new Page(303, '', [['Location', path], ...headers])

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
-import { failurePage } from '../pages/layout.ts'
+import { failurePage, withTheme } from '../pages/layout.ts'
 import { toJson } from '../records/requester.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
@@ -74,7 +74,8 @@ function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown
   } else if (result instanceof Raw) {
     response.send(result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (result instanceof Page) {
-    response.send(result.status, headers.page(requestId, result.headers), result.html)
+    const page = withTheme(result.html, request.headers.get('cookie'))
+    response.send(result.status, headers.page(requestId, result.headers), page)
   } else if (result instanceof WithHeaders) {
     sendJson(parts, pending, result.status ?? status, result.body, result.headers)
   } else if (result instanceof Replayed) {
@@ -131,7 +132,7 @@ async function sendFile(parts: ResponderParts, pending: PendingRequest, download
 }
 
 function fail(parts: ResponderParts, pending: PendingRequest, error: unknown): void {
-  const { requestId, response } = pending
+  const { request, requestId, response } = pending
   if (codeOf(error) === 'client_left') {
     logRequest(parts, pending, clientClosedRequest)
     return
@@ -143,8 +144,10 @@ function fail(parts: ResponderParts, pending: PendingRequest, error: unknown): v
   const headers = parts.headers.typed(requestId, 'application/problem+json', all)
   // Closing while the client still sends would lose the response, so the rest of the body is discarded.
   const isLast = !pending.isHeadChecked
-  if (wantsHtml(pending)) response.send(status, parts.headers.page(requestId, all), failurePage(body), isLast)
-  else response.send(status, headers, JSON.stringify(body), isLast)
+  if (wantsHtml(pending)) {
+    const page = withTheme(failurePage(body), request.headers.get('cookie'))
+    response.send(status, parts.headers.page(requestId, all), page, isLast)
+  } else response.send(status, headers, JSON.stringify(body), isLast)
   logRequest(parts, pending, status)
 }
 

@@ -8,7 +8,7 @@ import { signUp } from '../../support/http/session.ts'
 
 const bodies = { plain: Buffer.from('plain'), br: Buffer.from('br'), gzip: Buffer.from('gzip') }
 const dashboard: Dashboard = {
-  document: '<!doctype html><title>Berth</title>',
+  document: '<!doctype html><html lang="en"><title>Berth</title>',
   build: 'b1',
   files: new Map([['index-1.js', new StaticFile('text/javascript; charset=utf-8', bodies)]]),
 }
@@ -22,7 +22,9 @@ test('its document needs a session, and allows nothing inline and nothing from e
 
   const visitor = await open('/services/shop', {})
   assert.equal(visitor.headers.get('location'), '/login?next=%2Fservices%2Fshop')
-  for (const path of ['/services', '/services/shop', '/services/shop/deploys/dep-1']) {
+  const underServices = ['/services', '/services/shop', '/services/shop/jobs', '/services/shop/deploys/dep-1']
+  const charts = ['/charts', '/charts/deploy', '/charts/deploy/dep-1']
+  for (const path of [...underServices, ...charts, '/activity', '/datastores/db', '/sources', '/server']) {
     const response = await open(path, session)
     assert.equal(await response.text(), dashboard.document)
     const policy = response.headers.get('content-security-policy')!
@@ -31,6 +33,26 @@ test('its document needs a session, and allows nothing inline and nothing from e
     assert.equal(response.headers.get('cache-control'), 'no-store')
   }
   assert.equal((await open('/', session)).headers.get('location'), '/services')
+})
+
+test('the chosen theme is in each page, and nothing else of that cookie', async (t) => {
+  const api = await startApi(t, { dashboard })
+  api.storage.setupCode.ensure()
+  const session = await signUp(api.url, api.storage.directory)
+  const htmlOf = async (path: string, theme: string) => {
+    const cookie = `${session.cookie}; berth_theme=${theme}`
+    const text = await (
+      await fetch(api.url + path, { headers: { ...session, cookie, accept: 'text/html' } })
+    ).text()
+    return /<html[^>]*>/.exec(text)![0]
+  }
+
+  for (const path of ['/services', '/account', '/nowhere']) {
+    assert.equal(await htmlOf(path, 'dark'), '<html data-theme="dark" lang="en">')
+    for (const theme of ['', 'blue', 'dark"onload="x', 'darker']) {
+      assert.equal(await htmlOf(path, theme), '<html lang="en">')
+    }
+  }
 })
 
 test('its files are sent in the encoding that the browser accepts, to be kept for a year', async (t) => {
