@@ -1,16 +1,25 @@
 // Creates actors whose transitions are committed before their effects run. The only caller of createActor.
-import { type AnyActor, type AnyStateMachine, createActor, type EventObject } from 'xstate'
+import {
+  type AnyActor,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  type EventObject,
+} from 'xstate'
 import type { ActorRow, RecordOf, Transition } from '../../storage/actors/actors.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { makeDurable } from './durable.ts'
 import type { ForeignReads } from './foreign-reads.ts'
+import type { Inspection, Microstep } from './inspection.ts'
 import type { SupervisorOptions } from './options.ts'
 import { fillSlots, type SlotOptions, toError } from './slots.ts'
 import {
   assertRestored,
   currentSnapshot,
+  nameOf,
   type PlannedTransition,
+  pathOf,
   type Step,
   toTransition,
 } from './transition.ts'
@@ -19,8 +28,9 @@ interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' |
   receipts: Receipts
   isoNow(): string
   /** For the slots of every kind. */
-  slots: Omit<SlotOptions, 'onBug' | 'cleanups' | 'readers'>
+  slots: Omit<SlotOptions, 'onBug' | 'onEffect' | 'cleanups' | 'readers'>
   foreignReads: ForeignReads
+  inspection: Inspection
   onFailure(running: RunningActor, error: unknown): void
   onFinal(id: string): void
 }
@@ -34,12 +44,14 @@ export class ActorFactory {
   }
 
   provide(effects: Record<string, object>): void {
-    const { catalogue, logger, slots, foreignReads: reads } = this.#parts
+    const { catalogue, logger, slots, foreignReads: reads, inspection, isoNow } = this.#parts
     const onBug = (slot: string, actor: string, err: unknown) =>
       logger.error({ err, actor, slot }, 'an effect failed with an internal error')
     for (const [name, kind] of Object.entries(catalogue)) {
       const readers = { slots: kind.readers ?? [], reads }
-      const options = { ...slots, onBug, cleanups: kind.cleanups ?? [], readers }
+      const onEffect: SlotOptions['onEffect'] = (id, effect) =>
+        inspection.report?.({ type: 'effect', at: isoNow(), id, kind: name, effect })
+      const options = { ...slots, onBug, onEffect, cleanups: kind.cleanups ?? [], readers }
       this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, options))
     }
   }
@@ -55,8 +67,7 @@ export class ActorFactory {
     const running = this.#open({ ...origin, ...empty }, { input })
     const next = running.actor.getSnapshot()
     if (next.status === 'error') throw new Failure('internal_error', messageOf(next.error))
-    const event = { type: 'xstate.init' }
-    const move = { row: origin, before: null, next, event, eventId, at: isoNow() }
+    const move = { row: origin, before: null, next, event: creation, eventId, at: isoNow() }
     const transition = toTransition(catalogue[origin.kind]!, this.#machines.get(origin.kind)!, move)
     running.row = transition.row
     return { running, transition }
@@ -73,21 +84,25 @@ export class ActorFactory {
 
   /** The actor runs no effect until it is started. */
   #open(row: ActorRow, given: { input: object } | { snapshot: unknown }): RunningActor {
-    const { storage, logger, receipts, onFailure: failed } = this.#parts
+    const { storage, logger, receipts, inspection, onFailure: failed } = this.#parts
     const machine = makeDurable(this.#machines.get(row.kind)!, {
-      transitioned: (before, next, event, act) =>
-        this.#commit(running, machine, { before, next, event }, act),
+      isWatched: () => inspection.report !== null,
+      transitioned: (before, next, event, act, microsteps) =>
+        this.#commit(running, machine, { before, next, event, microsteps }, act),
       // Settled after the preceding commits, so that the record shows why the event was ignored.
       ignored: (event) => {
+        this.#reportNotTaken(running, 'ignored', event)
         const settle = () =>
           receipts.settle(event, { applied: false, record: storage.actors.record(row.id)! })
         void running.tail.then(settle).catch((error: unknown) => receipts.fail(event, error))
       },
       rejected: (event, err) => {
         logger.error({ err, actor: row.id, event: event.type }, 'an event was rejected')
+        this.#reportNotTaken(running, 'rejected', event)
         receipts.fail(event, new Failure('internal_error', messageOf(err)))
       },
       failed: (event, error) => {
+        this.#reportNotTaken(running, 'rejected', event)
         receipts.fail(event, new Failure('internal_error', messageOf(error)))
         failed(running, toError(error))
       },
@@ -100,7 +115,7 @@ export class ActorFactory {
   }
 
   /** Appends a transition to the actor's chain of commits. Its effects run once it is durable. */
-  #commit(running: RunningActor, machine: AnyStateMachine, step: Step, act: () => void): void {
+  #commit(running: RunningActor, machine: AnyStateMachine, step: InspectedStep, act: () => void): void {
     const { storage, catalogue, receipts, isoNow, onFailure: failed, onFinal: ended } = this.#parts
     const row = { ...running.row, revision: running.row.revision + 1 }
     const move = { ...step, eventId: receipts.eventIdOf(step.event), at: isoNow(), row }
@@ -112,6 +127,7 @@ export class ActorFactory {
           throw new StorageError('commit_failed', 'an earlier transition could not be saved')
         }
         await storage.actors.advance(transition)
+        this.#reportTransition(transition, step)
         receipts.settle(step.event, { applied: true, record: transition.record })
         if (transition.row.final) ended(row.id)
         act()
@@ -121,6 +137,47 @@ export class ActorFactory {
       }
     })
   }
+
+  /** After the commit of a new actor. */
+  reportCreation(transition: Transition): void {
+    this.#reportTransition(transition, { before: null, event: creation, microsteps: [] })
+  }
+
+  #reportTransition({ row, entry }: Transition, step: Omit<InspectedStep, 'next'>): void {
+    const { before, event, microsteps } = step
+    this.#parts.inspection.report?.({
+      type: 'transition',
+      at: entry.at,
+      id: row.id,
+      kind: row.kind,
+      event: entry.event,
+      eventType: event.type,
+      from: before && pathOf(before.value),
+      to: entry.state,
+      value: (row.snapshot as AnyMachineSnapshot).value,
+      isFinal: row.final,
+      microsteps,
+    })
+  }
+
+  #reportNotTaken({ row, actor }: RunningActor, type: 'ignored' | 'rejected', event: EventObject): void {
+    const { inspection, isoNow } = this.#parts
+    inspection.report?.({
+      type,
+      at: isoNow(),
+      id: row.id,
+      kind: row.kind,
+      event: nameOf(event),
+      eventType: event.type,
+      from: pathOf(actor.getSnapshot().value),
+    })
+  }
+}
+
+const creation = { type: 'xstate.init' }
+
+interface InspectedStep extends Step {
+  microsteps: Microstep[]
 }
 
 export interface RunningActor {

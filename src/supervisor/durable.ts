@@ -7,15 +7,21 @@ import type {
   EventObject,
   ExecutableActionObject,
 } from 'xstate'
+import { type Microstep, recordMicrosteps } from './inspection.ts'
 
 /** What the supervisor does with each outcome of a transition. */
 export interface Journal {
-  /** A new snapshot: commit it, then call `act` (never when the commit fails). */
+  isWatched(): boolean
+  /**
+   * A new snapshot: commit it, then call `act` (never when the commit fails). The microsteps are recorded
+   * only while the actor is watched.
+   */
   transitioned(
     before: AnyMachineSnapshot,
     next: AnyMachineSnapshot,
     event: EventObject,
     act: () => void,
+    microsteps: Microstep[],
   ): void
   /** The chart does not handle the event in this state: nothing to commit. */
   ignored(event: EventObject): void
@@ -32,12 +38,15 @@ export function makeDurable(machine: AnyStateMachine, journal: Journal): AnyStat
     // Shutdown is never persisted.
     if (event.type === 'xstate.stop') return machine.transition(snapshot, event, scope)
     const { stops, effects, collecting, done } = collectEffects(scope)
+    const recording = journal.isWatched() ? recordMicrosteps(scope) : null
     let next: AnyMachineSnapshot
     try {
       next = machine.transition(snapshot, event, collecting)
     } catch (error) {
       journal.rejected(event, error)
       return snapshot
+    } finally {
+      recording?.stop()
     }
     done()
     if (next === snapshot) {
@@ -48,7 +57,7 @@ export function makeDurable(machine: AnyStateMachine, journal: Journal): AnyStat
     for (const stop of stops) stop()
     try {
       if (next.status === 'error') throw next.error
-      journal.transitioned(snapshot, next, event, () => runAll(effects))
+      journal.transitioned(snapshot, next, event, () => runAll(effects), recording?.microsteps ?? [])
     } catch (error) {
       journal.failed(event, error)
     }

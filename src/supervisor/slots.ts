@@ -6,6 +6,7 @@ import type { SlotFailure, SlotInput } from '../../machines/slot.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { Fences } from './fences.ts'
 import type { ForeignReads } from './foreign-reads.ts'
+import type { Effect } from './inspection.ts'
 
 type AnyEffect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
 
@@ -14,6 +15,8 @@ export interface SlotOptions {
   now: () => number
   /** Called for an unexpected failure (a bug), with its stack. */
   onBug: (slot: string, actorId: string, error: unknown) => void
+  /** Called when an effect begins, and when it has ended. An aborted one may end late. */
+  onEffect: (actorId: string, effect: Effect) => void
   /** How long an effect may take to settle after its deadline; 10 s by default. */
   graceMs?: number
   /** Aborted when the supervisor stops. */
@@ -44,9 +47,10 @@ export function fillSlots(machine: AnyStateMachine, effects: object, options: Sl
 }
 
 function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
-  const { fences, now, onBug, halt, cleanups = [], readers, isRestoring } = options
+  const { fences, now, onBug, onEffect, halt, cleanups = [], readers, isRestoring } = options
   return fromPromise<unknown, SlotInput>(async ({ input: requested, signal }) => {
     const input = isRestoring?.() ? withTimeLeft(requested, now()) : requested
+    onEffect(input.id, { name, outcome: 'started', code: null })
     try {
       const { late } = await fences.pass(input.id)
       signal.throwIfAborted()
@@ -59,10 +63,14 @@ function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
         () => (isReader ? readers!.reads.run(name, input, signal, attempt) : attempt(input)),
         signal,
       )
+      onEffect(input.id, { name, outcome: signal.aborted ? 'aborted' : 'done', code: null })
       return { at: isoOf(now()), ...(output as object | undefined) }
     } catch (error) {
       if (codeOf(error) === 'internal_error' && !signal.aborted) onBug(name, input.id, error)
-      throw toFailure(error, now())
+      const failure = toFailure(error, now())
+      const outcome = signal.aborted ? 'aborted' : 'failed'
+      onEffect(input.id, { name, outcome, code: signal.aborted ? null : failure.code })
+      throw failure
     }
   })
 }

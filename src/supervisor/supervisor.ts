@@ -8,6 +8,7 @@ import type { OwnEnd } from '../own-end.ts'
 import { ActorFactory, createReceipts, type Receipt, type RunningActor } from './actor-factory.ts'
 import { createFences } from './fences.ts'
 import { createForeignReads, type ForeignReads } from './foreign-reads.ts'
+import { Inspection, type RunningView, type Viewer, viewsOf } from './inspection.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import { createRestartPolicy } from './restarts.ts'
 import { parkCodeFor, pathOf } from './transition.ts'
@@ -19,6 +20,7 @@ export class Supervisor {
   readonly #restarts: ReturnType<typeof createRestartPolicy>
   readonly #fences = createFences()
   readonly #receipts = createReceipts()
+  readonly #inspection = new Inspection()
   readonly #foreignReads: ForeignReads
   readonly #factory: ActorFactory
   readonly #running = new Map<string, RunningActor>()
@@ -43,6 +45,7 @@ export class Supervisor {
       receipts: this.#receipts,
       onFinal: (id) => void this.#running.delete(id),
       foreignReads: this.#foreignReads,
+      inspection: this.#inspection,
       slots: { fences: this.#fences, now, halt, isRestoring: () => this.#isRestoring },
       onFailure: (running, error) => this.#restart(running, error),
     })
@@ -140,6 +143,15 @@ export class Supervisor {
     return this.#foreignReads.suspects()
   }
 
+  /** Reports what happens from now on, until the returned function is called. */
+  inspect(viewer: Viewer): () => void {
+    return this.#inspection.add(viewer)
+  }
+
+  running(): AsyncIterable<RunningView> {
+    return viewsOf(this.#running.values())
+  }
+
   /** Stops every actor without persisting that. Waits at most `timeoutMs` for running effects. */
   async stop(timeoutMs = 10_000): Promise<void> {
     this.#halt.abort()
@@ -166,6 +178,7 @@ export class Supervisor {
     const { running, transition } = this.#factory.create(origin, input, options.eventId ?? null)
     if (replaces) await actors.replace(transition, options.also)
     else await actors.create(transition, options.also)
+    this.#factory.reportCreation(transition)
     this.#start(running)
     return { record: transition.record, duplicate: false }
   }

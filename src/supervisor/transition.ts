@@ -50,7 +50,7 @@ export function toTransition(kind: Kind, machine: AnyStateMachine, move: Planned
 }
 
 /** The history shows `xstate.done.actor.fetchSource` as `fetchSource.done`. */
-function nameOf(event: EventObject): string {
+export function nameOf(event: EventObject): string {
   if (event.type === 'xstate.init') return 'created'
   const effect = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type)
   if (!effect) return event.type

@@ -21,7 +21,7 @@ type Effect = (input: SlotInput, signal: AbortSignal) => Promise<unknown>
 function fillWork(t: TestContext, work: Effect, changes: Partial<SlotOptions> = {}) {
   const bugs: unknown[] = []
   const onBug = (...bug: unknown[]) => void bugs.push(bug)
-  const options = { fences: createFences(), now: () => nowMs, onBug, ...changes }
+  const options = { fences: createFences(), now: () => nowMs, onBug, onEffect: () => {}, ...changes }
   const filled = fillSlots(machine, { work, clean: forever }, options)
   const logic = filled.implementations.actors.work as AnyActorLogic
   const start = (input: SlotInput = { id: 'err-1' }): AnyActorRef => {
@@ -41,7 +41,7 @@ async function waitForFailure(actor: AnyActorRef): Promise<unknown> {
 }
 
 test('a slot without an effect is reported by name when the daemon starts', () => {
-  const options = { fences: createFences(), now: Date.now, onBug: assert.fail }
+  const options = { fences: createFences(), now: Date.now, onBug: assert.fail, onEffect: () => {} }
   assert.throws(
     () => fillSlots(machine, { work: forever }, options),
     /the machine sample has no effect for its slot clean/,

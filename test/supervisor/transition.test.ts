@@ -133,6 +133,7 @@ function openSample(work: (signal: AbortSignal) => Promise<{ at: string }> = for
     }),
   }
   const journal: Journal = {
+    isWatched: () => false,
     transitioned(before, next, event, act) {
       reports.push(`${before.value} -> ${next.value} by ${event.type}`)
       acts.push(act)

@@ -70,6 +70,8 @@ export function superviseSamples(t: TestContext, options: Supervised) {
     suspects: () => supervisor.suspects(),
     stop: supervisor.stop.bind(supervisor),
     retry: supervisor.retry.bind(supervisor),
+    inspect: supervisor.inspect.bind(supervisor),
+    running: supervisor.running.bind(supervisor),
   }
 }
 
