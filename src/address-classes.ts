@@ -108,6 +108,12 @@ export function isLoopback(address: string): boolean {
   return loopback.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
+/** Takes the host of a URL. A name other than `localhost` may resolve to any address. */
+export function isLoopbackHost(host: string): boolean {
+  const address = plainAddress(host)
+  return address === null ? host === 'localhost' : isLoopback(address)
+}
+
 export function isPublicAddress(address: string): boolean {
   return !unreachable.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

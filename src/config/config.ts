@@ -1,8 +1,8 @@
 // The options of `berthd`: each flag has its variable (`--build-concurrency` is BERTH_BUILD_CONCURRENCY).
 // A bad value stops the start with a message that names the option; nothing falls back silently.
-import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isLoopbackHost } from '../address-classes.ts'
 import { Failure } from '../errors.ts'
 import type { Option } from './option-values.ts'
 import { isRemoved, options, removedOptions } from './options.ts'
@@ -123,22 +123,18 @@ interface ClearTextListener {
   warning: string
 }
 
-const loopback = new BlockList()
-loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-loopback.addAddress('::1', 'ipv6')
-
 /** Unencrypted listeners that other machines can reach: the daemon logs a warning for each on startup. */
 export function clearTextListeners(config: Config): ClearTextListener[] {
   const listeners: ClearTextListener[] = []
   const { name } = parseListen(config.listen)
-  if (!isLoopback(name.replace(/^\[|\]$/g, ''))) {
+  if (!isLoopbackHost(name)) {
     const warning =
       'the API is not encrypted there: passwords, tokens and env can be read in transit; keep it on ' +
       '127.0.0.1 and use --dashboard-host (https), or let only a TLS proxy reach it'
     listeners.push({ listener: `--listen ${config.listen}`, warning })
   }
   const bind = config['datastore-bind']
-  if (!isLoopback(bind)) {
+  if (!isLoopbackHost(bind)) {
     const warning =
       'datastores are not encrypted there, and the user of a Postgres is its superuser: let only a private ' +
       'network reach these ports'
@@ -149,11 +145,4 @@ export function clearTextListeners(config: Config): ClearTextListener[] {
     listeners.push({ listener: `--http-port ${config['http-port']}`, warning })
   }
   return listeners
-}
-
-/** A name other than `localhost` may resolve to any address. */
-function isLoopback(host: string): boolean {
-  const version = isIP(host)
-  if (version === 0) return host === 'localhost'
-  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
 }

@@ -1,5 +1,6 @@
 // Parsers for option values. Their messages lack the option's name, which the caller prepends.
 import { isIP, isIPv4 } from 'node:net'
+import { isLoopbackHost } from '../address-classes.ts'
 
 export interface Option<T> {
   help: string
@@ -60,6 +61,13 @@ export const listenAddress = (value: string) => {
   if (!host || Number(port) > 65_535) throw new Error('is not HOST:PORT (an IPv6 address in brackets)')
   return value.toLowerCase()
 }
+export const loopbackAddress = (value: string) => {
+  if (value === '') return value
+  const address = listenAddress(value)
+  if (!isLoopbackHost(address.slice(0, address.lastIndexOf(':'))))
+    throw new Error('is not a loopback address')
+  return address
+}
 export const network = (value: string) => {
   if (!value.endsWith('/16') || isIPv4(value.slice(0, -3)) === false) throw new Error('is not a /16 network')
   return value
@@ -114,6 +122,13 @@ export const hostNames = (value: string) => {
   const list = parts(value.toLowerCase())
   if (!list.every((part) => hostPattern.test(part)))
     throw new Error('is not a list of host names without ports')
+  return list
+}
+
+export const origins = (value: string) => {
+  const list = parts(value.toLowerCase())
+  if (!list.every((part) => /^https?:\/\/[^\s/]+$/.test(part)))
+    throw new Error('is not a list of origins, as https://example.com')
   return list
 }
 

@@ -12,9 +12,11 @@ import {
   hostNames,
   integer,
   listenAddress,
+  loopbackAddress,
   network,
   oneOf,
   option,
+  origins,
   orZero,
   portRange,
   ports,
@@ -191,6 +193,16 @@ export const options = {
     integer(0, 600),
   ),
   'start-timeout': option('seconds the start of instances may take', '120', integer(1, day)),
+  inspect: option(
+    'loopback address and port for viewers of statecharts (@statelyai/inspect); off by default',
+    '',
+    loopbackAddress,
+  ),
+  'inspect-origin': option(
+    'origins, separated by commas, of pages on other hosts that may connect to --inspect',
+    '',
+    origins,
+  ),
   'log-level': option('debug, info, warn or error', 'info', oneOf('debug', 'info', 'warn', 'error')),
   'log-format': option('json, text, or auto: text on a terminal', 'auto', oneOf('auto', 'json', 'text')),
 } as const

@@ -3,6 +3,7 @@
 import { catalogue } from '../../machines/index.ts'
 import type { ActorRow } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage, type StorageOptions } from '../../storage/index.ts'
+import { type Callers, serverCaller } from '../account/callers.ts'
 import { openAccountPorts, setupCodeFor } from '../account/ports.ts'
 import { abortable } from '../async/abortable.ts'
 import { withTimeout } from '../async/with-timeout.ts'
@@ -24,6 +25,7 @@ import { serviceRemovalEffects } from '../effects/service-removal.ts'
 import { terminalLoginEffects } from '../effects/terminal-login.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { openApi } from '../http/pipeline/api.ts'
+import { type Inspector, openInspector } from '../inspect/inspector.ts'
 import type { Logger } from '../logger.ts'
 import { endings, forgetOwnEnd, type OwnEnd, readOwnEnd } from '../own-end.ts'
 import { duration } from '../quantities.ts'
@@ -84,6 +86,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const context = httpContext(config, ports, { supervisor, account, ready, edge, certificates })
   const { name, port } = parseListen(config.listen)
   const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
+  const inspector = await startInspector(config, supervisor, account.callers)
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
@@ -91,6 +94,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const url = `http://${name}:${api.port}`
   const parked = logParked(storage, logger)
   logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
+  if (inspector) logger.info({ port: inspector.port }, 'the inspector listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
     logger.info('there is no account yet: open the link on standard output to create it')
@@ -102,6 +106,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     async stop() {
       await forgetting.stop()
       stopCertificates()
+      await inspector?.stop()
       await api.stop(stopTimeoutMs)
       await supervisor.stop(stopTimeoutMs)
       await close()
@@ -118,6 +123,24 @@ function openSupervisor(storage: Storage, logger: Logger, release: (id: string) 
   }
   const assertCanResume = (row: ActorRow, snapshot: unknown) => requireMayResume(storage, row, snapshot)
   return new Supervisor({ storage, catalogue, logger, onParked, assertCanResume })
+}
+
+/** Null without `--inspect`. */
+async function startInspector(
+  config: Config,
+  actors: Supervisor,
+  callers: Callers,
+): Promise<Inspector | null> {
+  if (config.inspect === '') return null
+  const { name, port } = parseListen(config.inspect)
+  return openInspector({
+    host: name.replace(/^\[|\]$/g, ''),
+    port,
+    origins: config['inspect-origin'],
+    isServerToken: (token) => callers.byToken(token) === serverCaller,
+    machines: catalogue,
+    actors,
+  })
 }
 
 /** Effects of the kinds that need only the host. */

@@ -28,6 +28,8 @@ const values: { [Name in keyof Config]?: [text: string, value: Config[Name]] } =
   'postgres-image': ['pg:{version}', 'pg:{version}'],
   'datastore-bind': ['10.0.0.9', '10.0.0.9'],
   'datastore-ports': ['5432', { first: 5432, last: 5432 }],
+  inspect: ['[::1]:7879', '[::1]:7879'],
+  'inspect-origin': ['https://Stately.ai, http://10.0.0.5:80', ['https://stately.ai', 'http://10.0.0.5:80']],
 }
 const variableOf = (name: string) => `BERTH_${name.toUpperCase().replaceAll('-', '_')}`
 
@@ -80,6 +82,10 @@ const bad: [name: keyof Config, text: string, says: string][] = [
   ['postgres-image', 'postgres:{versoin}', 'is not an image; {version} may occur in it'],
   ['datastore-bind', 'localhost', 'is not an IP address'],
   ['datastore-bind', '10.0.0.0/8', 'is not an IP address'],
+  ['inspect', '0.0.0.0:7879', 'is not a loopback address'],
+  ['inspect', 'localhost.example.com:7879', 'is not a loopback address'],
+  ['inspect', '7879', 'is not HOST:PORT (an IPv6 address in brackets)'],
+  ['inspect-origin', 'stately.ai', 'is not a list of origins, as https://example.com'],
   ['datastore-ports', '0-10', 'is not a range of ports, as 25000-25999'],
   ['datastore-ports', '25000-24999', 'is not a range of ports, as 25000-25999'],
   ['datastore-ports', '65000-65536', 'is not a range of ports, as 25000-25999'],

@@ -222,6 +222,13 @@ export const borders: Border[] = [
     types: ['src/api/', 'src/dashboard/build/'],
   },
   {
+    of: 'src/inspect/',
+    packages: ['ws', 'xstate'],
+    node: true,
+    values: ['src/inspect/', 'src/address-classes.ts', 'src/errors.ts'],
+    types: ['src/supervisor/'],
+  },
+  {
     of: 'src/reset-password.ts',
     packages: [],
     node: true,
