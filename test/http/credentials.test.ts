@@ -247,6 +247,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/auth/cli/{id}',
     'POST /api/v1/auth/cli/{id}/approve',
     'POST /api/v1/auth/cli/{id}/deny',
+    'GET /api/v1/inspect',
   ],
   'read server': ['GET /api/v1/info'],
   'read filtered': [

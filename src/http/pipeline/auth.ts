@@ -33,7 +33,7 @@ export function authenticate(
   if (!caller) throw invalidCredential()
   if (route?.credential === 'session' && caller.kind === 'token') {
     const hint = 'sign in with a browser; tokens can do everything else'
-    throw new Failure('session_required', 'a token cannot manage the account and its tokens', hint)
+    throw new Failure('session_required', 'this needs a signed-in browser', hint)
   }
   if (route) assertRole(context, caller, route)
   if (caller.kind === 'session') assertOwnPage(context, request, route)

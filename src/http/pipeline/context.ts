@@ -80,8 +80,11 @@ interface TrafficMetrics {
   metrics(): Promise<string>
 }
 
-/** Creates actors and sends them events. All resolve after the commit. */
-export type ActorPort = Pick<Supervisor, 'suspects' | 'spawn' | 'preview' | 'send' | 'retry' | 'discard'>
+/** Creates actors and sends them events. All resolve after the commit. `inspect` only watches. */
+export type ActorPort = Pick<
+  Supervisor,
+  'suspects' | 'spawn' | 'preview' | 'send' | 'retry' | 'discard' | 'inspect'
+>
 
 export interface Observer {
   /** Throws `docker_unavailable`. */

@@ -11,6 +11,7 @@ import { domainRoutes } from '../routes/domains.ts'
 import { edgeRoutes } from '../routes/edge.ts'
 import { envRoutes } from '../routes/env.ts'
 import { gitConnectionRoutes } from '../routes/git-connections.ts'
+import { inspectRoutes } from '../routes/inspect.ts'
 import { jobRoutes } from '../routes/jobs.ts'
 import { pageRoutes } from '../routes/pages.ts'
 import { registryRoutes } from '../routes/registries.ts'
@@ -44,5 +45,6 @@ export const routes: readonly Route[] = [
   ...diskRoutes,
   ...trashRoutes,
   ...actorRoutes,
+  ...inspectRoutes,
   ...pageRoutes,
 ]

@@ -180,6 +180,7 @@ function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogi
     send: (id, ...rest) => portFor(isReal(id)).send(id, ...rest),
     retry: (id, ...rest) => portFor(isReal(id)).retry(id, ...rest),
     discard: (id, ...rest) => portFor(isReal(id)).discard(id, ...rest),
+    inspect: (viewer) => supervisor.inspect(viewer),
   }
   return { actors: port, git: openGitAccounts(ports) }
 }
@@ -198,6 +199,7 @@ function createActors(storage: Storage): ActorPort {
   const port = {
     suspects: () => [],
     retry: nothing,
+    inspect: () => () => undefined,
     discard: nothing,
     preview: (_kind: string, _id: string, input: object, { by }: { by: By }) => queuedRecord(input, by),
     async spawn(kind: string, id: string, input: object, { eventId, also, by }: SpawnOptions = {}) {
