@@ -66,17 +66,18 @@ function payload<Data extends z.ZodType>(data: Data) {
   return data.describe('Payload of the event.')
 }
 
-const Ready = z
+const FeedReady = z
   .object({
     version: z.string().describe('The version of the server.'),
     build: text.describe('Identity of the dashboard: after an upgrade it differs. Null if it was not built.'),
     now: timestamp.describe("The server's time."),
   })
   .meta({ id: 'FeedReady', description: 'What the server is.' })
+export type FeedReady = z.output<typeof FeedReady>
 
 export const FeedEvents = z
   .discriminatedUnion('event', [
-    z.object({ event: named('ready'), id, data: payload(Ready) }),
+    z.object({ event: named('ready'), id, data: payload(FeedReady) }),
     z.object({ event: named('change'), id, data: payload(FeedChange) }),
     z.object({ event: named('reset'), id, data: payload(z.object({})) }),
   ])

@@ -7,6 +7,7 @@ import { ApiError } from './api/client.ts'
 import { openFeed } from './live/feed.ts'
 import './look/base.css'
 import { createAppRouter } from './shell/routes.tsx'
+import { listenForShortcuts } from './shell/shortcuts.ts'
 
 // After an upgrade of the server, a page that was open does not find its parts any more.
 addEventListener('vite:preloadError', () => {
@@ -32,6 +33,7 @@ const client = new QueryClient({
 })
 
 openFeed(client)
+listenForShortcuts()
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <QueryClientProvider client={client}>

@@ -1,7 +1,7 @@
 // Builds the dashboard into dist/dashboard, which the daemon serves.
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 
 const home = fileURLToPath(new URL('.', import.meta.url))
 const server = process.env.BERTH_SERVER ?? 'http://127.0.0.1:7878'
@@ -17,11 +17,24 @@ const daemonPaths = [
   '/berth.svg',
 ]
 
+/** Text is drawn once, in its typeface, if that is there in time. */
+const preloadFont: Plugin = {
+  name: 'preload-font',
+  transformIndexHtml: {
+    order: 'post',
+    handler(_html, { bundle = {} }) {
+      const font = Object.keys(bundle).find((name) => /-latin-wght-normal-[^/]*\.woff2$/.test(name))
+      const attrs = { rel: 'preload', as: 'font', type: 'font/woff2', href: `/${font}`, crossorigin: true }
+      return font ? [{ tag: 'link', attrs, injectTo: 'head' }] : []
+    },
+  },
+}
+
 // biome-ignore lint/style/noDefaultExport: Vite loads its configuration by the default export.
 export default defineConfig({
   root: home,
   base: '/',
-  plugins: [react()],
+  plugins: [react(), preloadFont],
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,

@@ -1,7 +1,8 @@
 // Copies a text. Pages on plain http have no clipboard: there the text is selected instead.
+import { Check, Copy as CopyIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function Copy({ text }: { text: string }) {
   const [state, setState] = useState<'ready' | 'copied' | 'by-hand'>('ready')
   const copy = () =>
     navigator.clipboard
@@ -16,9 +17,13 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
     return () => clearTimeout(timer)
   }, [state])
   if (state === 'by-hand') return <Selected text={text} />
+  const Icon = state === 'copied' ? Check : CopyIcon
   return (
-    <button type="button" data-kind="small" onClick={copy}>
-      <span role="status">{state === 'copied' ? 'Copied' : label}</span>
+    <button type="button" data-kind="icon" aria-label={`Copy ${text}`} title="Copy" onClick={copy}>
+      <Icon size={16} aria-hidden="true" />
+      <span role="status" className="hidden">
+        {state === 'copied' && 'Copied'}
+      </span>
     </button>
   )
 }
@@ -26,5 +31,5 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 function Selected({ text }: { text: string }) {
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => field.current!.select(), [])
-  return <textarea ref={field} readOnly rows={1} value={text} aria-label="Press Ctrl C to copy" />
+  return <textarea ref={field} readOnly rows={2} value={text} aria-label="Press Ctrl C to copy" />
 }

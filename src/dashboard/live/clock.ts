@@ -1,19 +1,27 @@
-// One clock for everything that shows a time that passes: one timer for the page, not one for each row.
+// One clock for everything that shows a time that passes: one timer for the page, not one for each row. It
+// shows the server's time.
 import { useSyncExternalStore } from 'react'
 
 const listeners = new Set<() => void>()
+const tickMs = 250
+let aheadMs = 0
 let now = Date.now()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** In ms; advances every quarter of a second while something shows it. */
-export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now)
+/** As it was when the message was sent: some ms ago. */
+export function setServerTime(ms: number): void {
+  aheadMs = ms - Date.now()
+}
+
+/** In ms; advances every quarter of a second, or in longer steps, while something shows it. */
+export function useNow(stepMs = tickMs): number {
+  return useSyncExternalStore(subscribe, () => Math.floor(now / stepMs) * stepMs)
 }
 
 function subscribe(listener: () => void): () => void {
-  now = Date.now()
+  now = Date.now() + aheadMs
   listeners.add(listener)
-  timer ??= setInterval(tick, 250)
+  timer ??= setInterval(tick, tickMs)
   return () => {
     listeners.delete(listener)
     if (listeners.size > 0) return
@@ -24,6 +32,6 @@ function subscribe(listener: () => void): () => void {
 
 function tick(): void {
   if (document.hidden) return
-  now = Date.now()
+  now = Date.now() + aheadMs
   for (const listener of listeners) listener()
 }

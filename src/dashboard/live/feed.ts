@@ -1,77 +1,82 @@
-// The change feed keeps the cached records true: after a change, what it concerns is read again. An idle page
-// sends no requests.
+// The change feed keeps the cached records true. An idle page sends no requests.
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import type { FeedChange } from '../../api/feed.ts'
-import { refreshService } from '../service/queries.ts'
-import { openStream, type StreamEvent, type StreamState } from './stream.ts'
+import type { FeedChange, FeedReady } from '../../api/feed.ts'
+import { onSignedOut } from '../api/client.ts'
+import { setServerTime } from './clock.ts'
+import { applyChange } from './patch.ts'
+import type { StreamEvent } from './stream.ts'
+import { type Connection, joinFeed } from './tabs.ts'
 
-export type Connection = StreamState | { kind: 'connecting' }
+export type { Connection } from './tabs.ts'
 
-let connection: Connection = { kind: 'connecting' }
-const listeners = new Set<() => void>()
-
-export function useConnection(): Connection {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => connection,
-  )
+interface Live {
+  connection: Connection
+  /** When the last event arrived, or when the connection was last known to work. */
+  asOfMs: number
+  /** The version of a server whose pages are not these. */
+  newVersion: string | null
 }
 
-/** Changes that arrive together cause one request for each record. */
-const batchMs = 50
+let live: Live = { connection: { kind: 'connecting' }, asOfMs: Date.now(), newVersion: null }
+const listeners = new Set<() => void>()
+const changeListeners = new Set<(change: FeedChange) => void>()
+let reopen = () => {}
+
+export function useLive(): Live {
+  return useSyncExternalStore(subscribe, () => live)
+}
+
+export function currentLive(): Live {
+  return live
+}
+
+/** "Try now". */
+export function reconnect(): void {
+  reopen()
+}
+
+/** For pages that show more than records, such as what happened. Returns a function that ends it. */
+export function onChange(listener: (change: FeedChange) => void): () => void {
+  changeListeners.add(listener)
+  return () => changeListeners.delete(listener)
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function set(next: Partial<Live>): void {
+  live = { ...live, ...next }
+  for (const listener of listeners) listener()
+}
 
 /** For as long as the page is open. */
 export function openFeed(client: QueryClient): void {
-  const pending = new Map<string, FeedChange>()
-  let hasBegun = false
-
-  function refresh(): void {
-    const changes = [...pending.values()]
-    pending.clear()
-    for (const key of changes.flatMap(keysOf)) void client.invalidateQueries({ queryKey: key })
-    for (const id of new Set(changes.flatMap(servicesIn))) void refreshService(client, id)
-  }
+  const { build, change } = document.documentElement.dataset
 
   function take({ name, data }: StreamEvent): void {
-    // The feed begins after the first records were read: what changed in between is not in it.
-    if (name === 'reset' || (name === 'ready' && !hasBegun)) void client.invalidateQueries()
-    if (name === 'ready') hasBegun = true
+    if (name === 'ready') begin(JSON.parse(data) as FeedReady)
     if (name !== 'change') return
     const change = JSON.parse(data) as FeedChange
-    if (pending.size === 0) setTimeout(refresh, batchMs)
-    pending.set(`${change.kind} ${change.id}`, change)
+    applyChange(client, change)
+    for (const listener of changeListeners) listener(change)
   }
 
-  openStream({
-    path: '/events',
+  function begin({ version, build: served, now }: FeedReady): void {
+    setServerTime(Date.parse(now))
+    if (build && served && served !== build) set({ newVersion: version })
+  }
+
+  reopen = joinFeed({
+    cursor: change ?? '',
     onEvent: take,
-    onState(state) {
-      connection = state
-      for (const listener of listeners) listener()
+    onGap: () => void client.invalidateQueries(),
+    onConnection(connection) {
+      const isLost = connection.kind === 'broken' && live.connection.kind !== 'broken'
+      set({ connection, ...(isLost && { asOfMs: Date.now() }) })
     },
   })
-}
-
-/** The first parts of the keys of the queries that a change concerns. */
-function keysOf({ kind, id, service_id }: FeedChange): unknown[][] {
-  const service = service_id === null ? [] : [['service', service_id]]
-  switch (kind) {
-    case 'deploy':
-      return [['deploy', id], ...service]
-    case 'service':
-    case 'instance':
-    case 'certificate':
-    case 'job-run':
-      return service
-    default:
-      return []
-  }
-}
-
-function servicesIn({ kind, service_id }: FeedChange): string[] {
-  return ['service', 'deploy', 'certificate'].includes(kind) && service_id !== null ? [service_id] : []
+  onSignedOut(() => reopen())
 }

@@ -9,10 +9,14 @@ export interface StreamEvent {
   data: string
 }
 
-export type StreamState = { kind: 'live' } | { kind: 'broken'; retryAt: number } | { kind: 'signed-out' }
+export type StreamState = { kind: 'live' | 'broken' | 'signed-out' }
 
 export interface StreamOptions {
   path: string
+  /** The number of the last event that the reader has. */
+  after?: string
+  /** Otherwise it is closed while the page is hidden: HTTP/1.1 allows six connections, over all tabs. */
+  isOpenWhileHidden?: boolean
   onEvent(event: StreamEvent): void
   onState?(state: StreamState): void
   /** Ends the stream for good, after an event of this name. */
@@ -32,10 +36,11 @@ export function openStream(options: StreamOptions): () => void {
 }
 
 async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
-  let after = ''
+  let after = options.after ?? ''
+  const isHidden = () => document.hidden && !options.isOpenWhileHidden
   let failures = 0
   while (!signal.aborted) {
-    await untilVisible(signal)
+    if (isHidden()) await untilVisible(signal)
     try {
       for await (const event of connection(options, after, signal)) {
         failures = 0
@@ -46,9 +51,9 @@ async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
     } catch (error) {
       if (error instanceof SignedOut) return options.onState?.({ kind: 'signed-out' })
     }
-    if (signal.aborted || document.hidden) continue
+    if (signal.aborted || isHidden()) continue
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures++) * (0.75 + Math.random() / 2)
-    options.onState?.({ kind: 'broken', retryAt: Date.now() + pauseMs })
+    options.onState?.({ kind: 'broken' })
     await pause(pauseMs, signal)
   }
 }
@@ -57,7 +62,7 @@ class SignedOut extends Error {}
 
 /** Yields the events. Throws when the connection breaks or is silent for too long. */
 async function* connection(
-  { path, onState }: StreamOptions,
+  { path, onState, isOpenWhileHidden = false }: StreamOptions,
   after: string,
   outer: AbortSignal,
 ): AsyncGenerator<StreamEvent> {
@@ -69,7 +74,7 @@ async function* connection(
     timer = setTimeout(() => silence.abort(), silenceMs)
   }
   hear()
-  const hide = () => document.hidden && silence.abort()
+  const hide = () => document.hidden && !isOpenWhileHidden && silence.abort()
   document.addEventListener('visibilitychange', hide)
   try {
     const headers = { accept: 'text/event-stream', ...(after && { 'last-event-id': after }) }
@@ -94,17 +99,17 @@ async function* connection(
   }
 }
 
-/** A hidden tab has no connections: HTTP/1.1 allows six to a server, over all tabs. */
-function untilVisible(signal: AbortSignal): Promise<void> {
+/** Or until the signal. */
+export function untilVisible(signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
-      if (document.hidden && !signal.aborted) return
+      if (document.hidden && !signal?.aborted) return
       document.removeEventListener('visibilitychange', look)
-      signal.removeEventListener('abort', look)
+      signal?.removeEventListener('abort', look)
       resolve()
     }
     document.addEventListener('visibilitychange', look)
-    signal.addEventListener('abort', look)
+    signal?.addEventListener('abort', look)
     look()
   })
 }

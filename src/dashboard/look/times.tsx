@@ -22,15 +22,30 @@ export function roughly(ms: number): string {
 /** `now`, `24s ago`, `2h ago`. */
 export function age(ms: number): string {
   if (ms < 5_000) return 'now'
-  for (const [unit, size] of units) if (ms >= size) return `${Math.floor(ms / size)}${unit} ago`
-  return `${Math.floor(ms / 1000)}s ago`
+  return `${rough(ms)} ago`
 }
 
 export function Age({ at }: { at: string }) {
-  const now = useNow()
+  const now = useNow(1_000)
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {age(now - Date.parse(at))}
     </time>
   )
+}
+
+/** `in 3h`, of a moment ahead. */
+export function Until({ at }: { at: string }) {
+  const now = useNow(1_000)
+  const ms = Date.parse(at) - now
+  return (
+    <time dateTime={at} title={new Date(at).toLocaleString()}>
+      {ms < 1_000 ? 'now' : `in ${rough(ms)}`}
+    </time>
+  )
+}
+
+function rough(ms: number): string {
+  const [unit, size] = units.find(([, size]) => ms >= size) ?? ['s', 1_000]
+  return `${Math.floor(ms / size)}${unit}`
 }

@@ -1,9 +1,13 @@
 // What pages read of services.
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import type { Transition } from '../../api/actor.ts'
+import type { Certificate } from '../../api/certificate.ts'
 import type { Deploy } from '../../api/deploy.ts'
+import type { Schedule } from '../../api/schedule.ts'
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
 import { get } from '../api/client.ts'
+import { patched } from '../live/patched.ts'
 
 export const servicesQuery = queryOptions({
   queryKey: ['services'],
@@ -18,37 +22,54 @@ export function serviceQuery(name: string) {
   })
 }
 
-const running = new Map<string, 'reading' | 'changed'>()
+const pages = {
+  queryKey: servicesQuery.queryKey,
+  predicate: ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey.length > 1,
+}
+
+/** Shows what a deploy does wherever its service is shown. Returns the status that was shown. */
+export function patchServices(
+  client: QueryClient,
+  serviceId: string | null,
+  transition: Transition,
+): Deploy['status'] | undefined {
+  let shown: Deploy['status'] | undefined
+  const patchDeploy = (deploy: Deploy): Deploy => {
+    if (deploy.id !== transition.actor_id) return deploy
+    shown = deploy.status
+    return patched(deploy, transition)
+  }
+  const patch = (service: Service): Service =>
+    service.latest_deploy ? { ...service, latest_deploy: patchDeploy(service.latest_deploy) } : service
+  const deploys = { queryKey: ['service', serviceId, 'deploys'] }
+  client.setQueriesData<Deploy[]>(deploys, (list) => list?.map(patchDeploy))
+  client.setQueriesData<Service>(pages, (service) => service && patch(service))
+  client.setQueryData(servicesQuery.queryKey, (list) => list?.map(patch))
+  return shown
+}
 
 /** Reads one service again, if it is shown: a list of fifty is not read because of one. */
 export async function refreshService(client: QueryClient, id: string): Promise<void> {
-  // An answer that was sent earlier must not arrive later.
-  if (running.has(id)) return void running.set(id, 'changed')
-  do {
-    running.set(id, 'reading')
-    await readService(client, id)
-  } while (running.get(id) === 'changed')
-  running.delete(id)
+  const list = servicesQuery.queryKey
+  const page = client.getQueriesData<Service>(pages).find(([, service]) => service?.id === id)
+  const services = client.getQueryData(list)
+  // An answer that is on its way may be older than the change.
+  const isNew = !services?.some((one) => one.id === id)
+  if (isNew) void client.invalidateQueries({ queryKey: list, exact: true })
+  if (isNew && !page) return
+  const read = await get<Service>(`/services/${id}`)().catch(() => null)
+  if (!read) return void client.invalidateQueries({ queryKey: list })
+  const update = (shown: Service | undefined) => (shown?.id === id ? withNewest(read, shown) : shown)
+  client.setQueryData(list, (shown) => shown?.map((one) => update(one)!))
+  if (page) client.setQueryData<Service>(page[0], update)
 }
 
-async function readService(client: QueryClient, id: string): Promise<void> {
-  const list = servicesQuery.queryKey
-  const pages = client.getQueriesData<Service>({
-    queryKey: list,
-    predicate: ({ queryKey }) => queryKey.length > 1,
-  })
-  const shown = pages.find(([, service]) => service?.id === id)
-  if (!shown && !client.getQueryData(list)) return
-  const service = await get<Service>(`/services/${id}`)().catch(() => null)
-  if (service && shown) client.setQueryData(shown[0], service)
-  const services = client.getQueryData(list)
-  if (service && services?.some((one) => one.id === id))
-    client.setQueryData(
-      list,
-      services.map((one) => (one.id === id ? service : one)),
-    )
-  else void client.invalidateQueries({ queryKey: list, exact: true })
-  if (!service && shown) void client.invalidateQueries({ queryKey: shown[0] })
+/** The feed may have been ahead of the answer. */
+function withNewest(read: Service, shown: Service): Service {
+  const [latest, known] = [read.latest_deploy, shown.latest_deploy]
+  return latest && known?.id === latest.id && known.revision > latest.revision
+    ? { ...read, latest_deploy: known }
+    : read
 }
 
 export function statusQuery(id: string) {
@@ -62,5 +83,20 @@ export function deploysQuery(id: string) {
   return queryOptions({
     queryKey: ['service', id, 'deploys'],
     queryFn: get<Deploy[]>(`/services/${id}/deploys?limit=20`),
+  })
+}
+
+export function scheduleQuery(id: string) {
+  return queryOptions({
+    queryKey: ['service', id, 'schedule'],
+    queryFn: get<Schedule>(`/services/${id}/schedule`),
+  })
+}
+
+export function certificatesQuery(id: string) {
+  return queryOptions({
+    queryKey: ['service', id, 'certificates'],
+    queryFn: get<Certificate[]>('/certificates'),
+    select: (all) => all.filter(({ service_id }) => service_id === id),
   })
 }

@@ -1,130 +1,137 @@
 // All services of the server, live.
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
-import type { Deploy } from '../../api/deploy.ts'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
 import type { Service } from '../../api/service.ts'
-import { useNow } from '../live/clock.ts'
-import { Mark } from '../look/mark.tsx'
-import { Age, duration } from '../look/times.tsx'
+import { Command } from '../controls/command.tsx'
+import { Loading } from '../controls/loading.tsx'
+import { useRowKeys } from '../controls/rows.ts'
+import { wordOf } from '../look/tone.ts'
+import { Page } from '../shell/page.tsx'
 import { ProblemNote } from '../shell/problem.tsx'
+import { useShortcut } from '../shell/shortcuts.ts'
+import { NewService, NoServices } from './new-service.tsx'
 import { servicesQuery } from './queries.ts'
+import { ServiceRow } from './row.tsx'
 import styles from './services.module.css'
-import { isUnderWay, stateWord, toneFor } from './state.ts'
-import { triggerWord, Version } from './version.tsx'
 
 export function Services() {
-  const [q, setQ] = useState(useSearch({ from: '/services' }).q ?? '')
-  const navigate = useNavigate({ from: '/services' })
   const { data: services, error, refetch } = useQuery(servicesQuery)
-  const filter = (text: string) => {
-    setQ(text)
-    void navigate({ search: text === '' ? {} : { q: text }, replace: true })
-  }
-  if (error && !services) return <ProblemNote error={error} onRetry={() => void refetch()} />
-  const shown = services?.filter(({ name }) => name.includes(q.toLowerCase()))
+  return (
+    <Page title="Services">
+      {error && !services ? (
+        <ProblemNote error={error} onRetry={() => void refetch()} />
+      ) : (
+        <List services={services} />
+      )}
+    </Page>
+  )
+}
+
+function List({ services }: { services: Service[] | undefined }) {
+  const { q, state, set } = useFilter()
+  const field = useRef<HTMLInputElement>(null)
+  useShortcut('/', 'Filter', () => field.current?.focus())
+  useShortcut('d', 'Deploy the chosen service', deployChosen)
+  useRowKeys()
+  const shown = services?.filter(
+    (one) => one.name.includes(q.toLowerCase()) && (state === undefined || one.state === state),
+  )
   return (
     <>
       <header className={styles.head}>
         <h1>Services {services && <span className="quiet">{services.length}</span>}</h1>
         <input
+          ref={field}
           type="search"
           aria-label="Filter by name"
           placeholder="Filter"
           value={q}
-          onChange={({ target }) => filter(target.value)}
+          onChange={({ target }) => set({ q: target.value, state })}
         />
+        <StateFilter services={services ?? []} state={state} onChange={(next) => set({ q, state: next })} />
+        <NewService />
       </header>
+      {!services && <Loading rows={5} />}
       {services?.length === 0 && <NoServices />}
-      {shown && services!.length > 0 && (
-        <table className={styles.table}>
-          <thead>
-            <tr>
-              <th scope="col">Service</th>
-              <th scope="col">Version</th>
-              <th scope="col">Deployed</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((service) => (
-              <Row key={service.id} service={service} />
-            ))}
-          </tbody>
-        </table>
+      {shown && shown.length > 0 && <Table services={shown} />}
+      {services?.length !== 0 && shown?.length === 0 && (
+        <p className={styles.none}>
+          None of {services!.length} services matches.{' '}
+          <button type="button" data-kind="small" onClick={() => set({ q: '', state: undefined })}>
+            Show all
+          </button>
+        </p>
       )}
-      {shown?.length === 0 && q !== '' && <p className="quiet">No service is called like {q}.</p>}
+      <Command berth="berth services" request={{ method: 'GET', path: '/services' }} />
     </>
   )
 }
 
-function NoServices() {
+function deployChosen(): void {
+  const row = document.activeElement?.closest('tr')
+  row?.querySelector<HTMLElement>('[data-keys="d"]')?.click()
+}
+
+interface Filter {
+  q: string
+  state: string | undefined
+}
+
+/** In the address. What is typed is shown at once; the address follows. */
+function useFilter() {
+  const search = useSearch({ from: '/services' })
+  const [filter, setFilter] = useState<Filter>({ q: search.q ?? '', state: search.state })
+  const navigate = useNavigate({ from: '/services' })
+  const set = ({ q, state }: Filter) => {
+    setFilter({ q, state })
+    void navigate({ search: { ...(q && { q }), ...(state && { state }) }, replace: true })
+  }
+  return { ...filter, set }
+}
+
+interface StateFilterProps {
+  services: Service[]
+  state: string | undefined
+  onChange(state: string | undefined): void
+}
+
+/** Only the states that there are. */
+function StateFilter({ services, state, onChange }: StateFilterProps) {
+  const states = new Set(services.map((service) => service.state as string))
+  if (state) states.add(state)
+  const count = (one: string) => services.filter((service) => service.state === one).length
   return (
-    <section className={styles.empty}>
-      <p>Nothing is deployed yet. In the folder of an application:</p>
-      <pre>
-        berth login {location.origin}
-        {'\n'}berth up
-      </pre>
-    </section>
+    <select
+      aria-label="Filter by state"
+      value={state ?? ''}
+      onChange={({ target }) => onChange(target.value || undefined)}
+    >
+      <option value="">All states</option>
+      {[...states].map((one) => (
+        <option key={one} value={one}>
+          {wordOf(one)} ({count(one)})
+        </option>
+      ))}
+    </select>
   )
 }
 
-function Row({ service }: { service: Service }) {
-  const { name, latest_deploy: deploy } = service
+function Table({ services }: { services: Service[] }) {
   return (
-    <tr>
-      <th scope="row">
-        <Link to="/services/$name" params={{ name }} className={styles.name}>
-          <Mark tone={toneFor(service)} label={stateWord(service)} />
-          <span>{name}</span>
-        </Link>
-      </th>
-      <td>
-        <News service={service} />
-      </td>
-      <td className="quiet">
-        {deploy && (
-          <>
-            <Age at={deploy.finished_at ?? deploy.created_at} /> · {triggerWord(deploy)}
-          </>
-        )}
-      </td>
-    </tr>
-  )
-}
-
-/** What is under way, else what needs attention, else the version that serves. */
-function News({ service }: { service: Service }) {
-  const { name, state, live_deploy_id: liveId, latest_deploy: deploy } = service
-  if (deploy === null || ['suspended', 'deleting', 'not_deployed'].includes(state)) return stateWord(service)
-  const params = { name, id: deploy.id }
-  if (isUnderWay(deploy)) {
-    return (
-      <Link to="/services/$name/deploys/$id" params={params} className={styles.progress}>
-        <Progress deploy={deploy} />
-      </Link>
-    )
-  }
-  if (deploy.status === 'failed') {
-    return (
-      <Link to="/services/$name/deploys/$id" params={params} className={styles.failed}>
-        {deploy.phase === null ? 'Failed' : `Failed while ${deploy.phase}`}: {deploy.error}
-      </Link>
-    )
-  }
-  if (state === 'degraded') return stateWord(service)
-  if (deploy.id === liveId) return <Version deploy={deploy} />
-  if (deploy.status !== 'canceled') return stateWord(service)
-  return liveId ? 'The newest deploy was canceled; the one before it serves' : 'Canceled'
-}
-
-function Progress({ deploy }: { deploy: Deploy }) {
-  const now = useNow()
-  const word = deploy.phase ?? 'waiting for its turn'
-  const since = Date.parse(deploy.started_at ?? deploy.created_at)
-  return (
-    <>
-      {word.charAt(0).toUpperCase() + word.slice(1)} · {duration(now - since)} so far
-    </>
+    <table className={styles.table}>
+      <thead>
+        <tr>
+          <th scope="col">Service</th>
+          <th scope="col">Version</th>
+          <th scope="col">Deployed</th>
+        </tr>
+      </thead>
+      <tbody>
+        {services.map((service) => (
+          <ServiceRow key={service.id} service={service} />
+        ))}
+      </tbody>
+    </table>
   )
 }

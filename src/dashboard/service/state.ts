@@ -1,17 +1,14 @@
 // The state of a service in a word and a mark: what serves, and what is under way.
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
-import { type Tone, toneOf } from '../look/mark.tsx'
+import { type Tone, toneOf, wordOf } from '../look/tone.ts'
 
 type State = Pick<Service, 'state' | 'live_deploy_id' | 'latest_deploy'>
 
-const words: Record<Service['state'], string> = {
+const words: Record<string, string> = {
   not_deployed: 'Not deployed yet',
   deploying: 'First deploy under way',
-  live: 'Live',
   degraded: 'Degraded: instances are missing or keep crashing',
-  failed: 'Failed',
-  suspended: 'Suspended',
   deleting: 'Being deleted',
 }
 
@@ -19,9 +16,14 @@ export function isUnderWay(deploy: Pick<Deploy, 'status'> | null): boolean {
   return deploy?.status === 'queued' || deploy?.status === 'running'
 }
 
+export function canDeploy({ state }: Pick<Service, 'state'>): boolean {
+  return state !== 'deleting' && state !== 'suspended'
+}
+
 export function stateWord({ state, live_deploy_id: liveId, latest_deploy: latest }: State): string {
   if (state === 'deploying' && liveId) return 'Live, a deploy is under way'
-  return state === 'live' && latest?.status === 'failed' ? 'Live, the newest deploy failed' : words[state]
+  if (state === 'live' && latest?.status === 'failed') return 'Live, the newest deploy failed'
+  return words[state] ?? wordOf(state)
 }
 
 /** A failed deploy of a service that serves is a warning. */

@@ -1,62 +1,64 @@
-// What is around every page: the pages of the server, and whether this page is live.
-import { Link, Outlet } from '@tanstack/react-router'
-import { useNow } from '../live/clock.ts'
-import { useConnection } from '../live/feed.ts'
+// What is around every page.
+import { Outlet, useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useLive } from '../live/feed.ts'
+import { UpdateBar } from './connection.tsx'
 import styles from './frame.module.css'
+import { pageEntries } from './pages.ts'
+import { Rail } from './rail.tsx'
+import { ShortcutList } from './shortcut-list.tsx'
+import { useShortcut } from './shortcuts.ts'
+
+const loadPalette = () => import('./palette.tsx')
+const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
 
 export function Frame() {
+  const [open, setOpen] = useState<'palette' | 'shortcuts' | null>(null)
+  const { connection } = useLive()
+  usePaletteKey(() => setOpen('palette'))
+  useShortcut('?', 'Show this list', () => setOpen('shortcuts'))
   return (
     <div className={styles.frame}>
       <a className={styles.skip} href="#page">
         Skip to the page
       </a>
-      <nav className={styles.rail} aria-label="Pages">
-        <Link to="/services" className={styles.brand}>
-          <img src="/berth.svg" alt="" width="24" height="24" />
-          <span>Berth</span>
-        </Link>
-        <Link to="/services" className={styles.page}>
-          Services
-        </Link>
-        <span className={styles.rest}>
-          <a className={styles.page} href="/docs">
-            Manual
-          </a>
-          <a className={styles.page} href="/account">
-            Account
-          </a>
-        </span>
-      </nav>
-      <main id="page" className={styles.main}>
-        <ConnectionPill />
+      <Rail onSearch={() => setOpen('palette')} onShortcuts={() => setOpen('shortcuts')} />
+      {pageEntries.map((entry) => (
+        <GoTo key={entry.letter} {...entry} />
+      ))}
+      <main id="page" className={styles.main} data-connection={connection.kind}>
+        <UpdateBar />
         <Outlet />
       </main>
+      {open === 'shortcuts' && <ShortcutList onClose={() => setOpen(null)} />}
+      {open === 'palette' && (
+        <Suspense>
+          <Palette onClose={() => setOpen(null)} />
+        </Suspense>
+      )}
     </div>
   )
 }
 
-function ConnectionPill() {
-  const connection = useConnection()
-  if (connection.kind === 'connecting' || connection.kind === 'live') return null
-  if (connection.kind === 'signed-out') {
-    const next = encodeURIComponent(location.pathname + location.search)
-    return (
-      <p className={styles.pill} role="status">
-        Signed out. <a href={`/login?next=${next}`}>Sign in</a>
-      </p>
-    )
-  }
-  return (
-    <p className={styles.pill} role="status">
-      Reconnecting…{' '}
-      <span aria-hidden="true">
-        <Wait until={connection.retryAt} />
-      </span>
-    </p>
-  )
+function GoTo({ to, label, letter }: (typeof pageEntries)[number]) {
+  const navigate = useNavigate()
+  useShortcut(`g ${letter}`, `Go to ${label}`, () => void navigate({ to }))
+  return null
 }
 
-function Wait({ until }: { until: number }) {
-  useNow()
-  return <span>{Math.max(0, Math.ceil((until - Date.now()) / 1000))}s</span>
+function usePaletteKey(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      open()
+    }
+    addEventListener('keydown', onKey)
+    // It opens at once if it is there already.
+    const idle = setTimeout(() => void loadPalette(), 2_000)
+    return () => {
+      removeEventListener('keydown', onKey)
+      clearTimeout(idle)
+    }
+  })
 }

@@ -8,16 +8,24 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { deployQuery } from '../deploy/queries.ts'
+import { currentLive } from '../live/feed.ts'
 import { serviceQuery, servicesQuery } from '../service/queries.ts'
 import { Services } from '../service/services.tsx'
 import { Frame } from './frame.tsx'
 import { LoadProblem, NotFound } from './problem.tsx'
+import { signInPath } from './sign-in.ts'
 
 interface Context {
   client: QueryClient
 }
 
 const root = createRootRouteWithContext<Context>()({
+  beforeLoad({ location: { href } }) {
+    const { connection, newVersion } = currentLive()
+    // The document comes from the server: it asks for a sign-in, or is the one of the new version.
+    if (connection.kind === 'signed-out') location.assign(signInPath(href))
+    else if (newVersion !== null) location.assign(href)
+  },
   component: Frame,
   notFoundComponent: NotFound,
   errorComponent: LoadProblem,
@@ -34,8 +42,10 @@ const start = createRoute({
 const services = createRoute({
   getParentRoute: () => root,
   path: '/services',
-  validateSearch: (search: Record<string, unknown>) =>
-    search.q === undefined ? {} : { q: String(search.q) },
+  validateSearch: ({ q, state }: Record<string, unknown>): { q?: string; state?: string } => ({
+    ...(q !== undefined && { q: String(q) }),
+    ...(state !== undefined && { state: String(state) }),
+  }),
   loader: ({ context }) => void context.client.prefetchQuery(servicesQuery),
   component: Services,
 })

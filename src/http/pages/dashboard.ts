@@ -37,9 +37,11 @@ export function showStart({ context }: Pick<Call, 'context'>): Page {
 }
 
 /** For every address of the dashboard: the page itself finds out what to show. */
-export function showDashboard({ context: { dashboard } }: SignedInCall): Page {
+export function showDashboard({ context: { dashboard, storage }, request }: SignedInCall): Page {
   return dashboard
-    ? new Page(200, dashboard.document, [['Content-Security-Policy', policy]])
+    ? new Page(200, documentFor(dashboard, storage.changes.head(), request.path), [
+        ['Content-Security-Policy', policy],
+      ])
     : pageOf({
         title: 'The dashboard is not built',
         body: html`<h1>The dashboard is not built</h1>
@@ -47,6 +49,17 @@ export function showDashboard({ context: { dashboard } }: SignedInCall): Page {
 <p class="command"><code>npm run build</code></p>
 <p><a class="button" href="${accountPath}">Account</a></p>`,
       })
+}
+
+/** Says which build it is of, and after which change its records are read: the feed continues there. */
+function documentFor({ document, build }: Dashboard, change: number, path: string): string {
+  const isRecord = /^\/services(\/[a-z0-9-]+)?$/.test(path)
+  const first = isRecord
+    ? `<link rel="preload" as="fetch" href="/api/v1${path}" crossorigin>\n</head>`
+    : '</head>'
+  return document
+    .replace('<html ', `<html data-build="${build}" data-change="${change}" `)
+    .replace('</head>', first)
 }
 
 export function sendAsset({ context, params: { file } }: Call<{ file: string }>): StaticFile {

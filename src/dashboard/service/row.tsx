@@ -1,0 +1,110 @@
+// One service in the list: what is under way, else what needs attention, else the version that serves.
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { Deploy } from '../../api/deploy.ts'
+import type { Service } from '../../api/service.ts'
+import { send } from '../api/client.ts'
+import { Action } from '../controls/action.tsx'
+import { useNow } from '../live/clock.ts'
+import { Mark } from '../look/mark.tsx'
+import { Age, duration } from '../look/times.tsx'
+import styles from './services.module.css'
+import { canDeploy, isUnderWay, stateWord, toneFor } from './state.ts'
+import { triggerWord, Version } from './version.tsx'
+
+export function ServiceRow({ service }: { service: Service }) {
+  const { name, latest_deploy: deploy } = service
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/services/$name" params={{ name }} className={styles.name} data-row={name}>
+          <Mark tone={toneFor(service)} label={stateWord(service)} />
+          <span>{name}</span>
+        </Link>
+      </th>
+      <td>
+        <News service={service} />
+      </td>
+      <td className="quiet">
+        {deploy && (
+          <>
+            <Age at={deploy.finished_at ?? deploy.created_at} /> · {triggerWord(deploy)}
+          </>
+        )}
+        {canDeploy(service) && !isUnderWay(deploy) && deploy?.status !== 'failed' && (
+          <span className={styles.deploy}>
+            <DeployAgain service={service}>Deploy</DeployAgain>
+          </span>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function News({ service }: { service: Service }) {
+  const { name, state, live_deploy_id: liveId, latest_deploy: deploy } = service
+  if (deploy === null || ['suspended', 'deleting', 'not_deployed'].includes(state)) return stateWord(service)
+  const params = { name, id: deploy.id }
+  if (isUnderWay(deploy)) {
+    return (
+      <Link to="/services/$name/deploys/$id" params={params} className={styles.progress}>
+        <Progress deploy={deploy} />
+      </Link>
+    )
+  }
+  if (deploy.status === 'failed') return <Failure service={service} deploy={deploy} />
+  if (state === 'degraded') {
+    return (
+      <span className={styles.trouble}>
+        <span className={styles.unhealthy}>{stateWord(service)}</span>
+        <Link to="/services/$name" params={{ name }} className={styles.why}>
+          Why?
+        </Link>
+      </span>
+    )
+  }
+  if (deploy.id === liveId) return <Version deploy={deploy} />
+  if (deploy.status !== 'canceled') return stateWord(service)
+  return liveId ? 'The newest deploy was canceled; the one before it serves' : 'Canceled'
+}
+
+function Failure({ service, deploy }: { service: Service; deploy: Deploy }) {
+  const { name } = service
+  return (
+    <span className={styles.trouble}>
+      <span className={styles.failed}>
+        {deploy.phase === null ? 'Failed' : `Failed while ${deploy.phase}`}: {deploy.error}
+      </span>
+      <Link to="/services/$name/deploys/$id" params={{ name, id: deploy.id }} className={styles.why}>
+        Why?
+      </Link>
+      {canDeploy(service) && <DeployAgain service={service}>Retry</DeployAgain>}
+    </span>
+  )
+}
+
+function DeployAgain({ service: { id, name }, children }: { service: Service; children: string }) {
+  const navigate = useNavigate()
+  const follow = (deploy: Deploy) =>
+    void navigate({ to: '/services/$name/deploys/$id', params: { name, id: deploy.id } })
+  return (
+    <Action
+      kind="small"
+      keys="d"
+      run={send<Deploy>('POST', `/services/${id}/deploys`, {})}
+      onAccepted={follow}
+    >
+      {children}
+    </Action>
+  )
+}
+
+function Progress({ deploy }: { deploy: Deploy }) {
+  const now = useNow()
+  const word = deploy.phase ?? 'waiting for its turn'
+  const since = Date.parse(deploy.started_at ?? deploy.created_at)
+  return (
+    <>
+      {word.charAt(0).toUpperCase() + word.slice(1)} · {duration(now - since)} so far
+    </>
+  )
+}
