@@ -1,6 +1,6 @@
 // A stream of events that is resumed after each break. It uses fetch, which shows status codes that
 // EventSource hides.
-import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { createParser } from 'eventsource-parser'
 
 export interface StreamEvent {
   name: string
@@ -42,11 +42,14 @@ async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if (isHidden()) await untilVisible(signal)
     try {
-      for await (const event of connection(options, after, signal)) {
+      for await (const events of connection(options, after, signal)) {
         failures = 0
-        after = event.id || after
-        options.onEvent(event)
-        if (event.name === options.lastEvent) return
+        for (const event of events) {
+          if (signal.aborted) return
+          after = event.id || after
+          options.onEvent(event)
+          if (event.name === options.lastEvent) return
+        }
       }
     } catch (error) {
       if (error instanceof SignedOut) return options.onState?.({ kind: 'signed-out' })
@@ -60,12 +63,12 @@ async function run(options: StreamOptions, signal: AbortSignal): Promise<void> {
 
 class SignedOut extends Error {}
 
-/** Yields the events. Throws when the connection breaks or is silent for too long. */
+/** Yields the events that arrive together. Throws when the connection breaks or is silent for too long. */
 async function* connection(
   { path, onState, isOpenWhileHidden = false }: StreamOptions,
   after: string,
   outer: AbortSignal,
-): AsyncGenerator<StreamEvent> {
+): AsyncGenerator<StreamEvent[]> {
   const silence = new AbortController()
   const signal = AbortSignal.any([outer, silence.signal])
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -84,13 +87,17 @@ async function* connection(
     onState?.({ kind: 'live' })
     const reader = response.body
       .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-      .pipeThrough(new EventSourceParserStream({ onComment: hear }))
       .getReader()
+    const events: StreamEvent[] = []
+    const parser = createParser({
+      onEvent: ({ event: name = 'message', id = '', data }) => events.push({ name, id, data }),
+    })
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
       hear()
-      yield { name: value.event ?? 'message', id: value.id ?? '', data: value.data }
+      parser.feed(value)
+      yield events.splice(0)
     }
   } finally {
     document.removeEventListener('visibilitychange', hide)
