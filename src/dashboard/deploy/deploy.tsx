@@ -46,7 +46,7 @@ export function DeployPage() {
       {deploy.status === 'failed' && <WhyPanel deploy={deploy} />}
       {deploy.status === 'canceled' && <p className="quiet">{toSentence(deploy.error ?? 'canceled')}</p>}
       <div className={styles.columns}>
-        <LogViewer path={`/deploys/${encodeURIComponent(id)}/logs`} />
+        <LogViewer path={`/deploys/${encodeURIComponent(id)}`} />
         {history && <Chart kind="deploy" history={history} />}
       </div>
     </div>

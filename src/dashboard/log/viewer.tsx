@@ -1,97 +1,165 @@
-// Shows a log of any length: only the rows that can be seen are in the document.
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'react'
-import { type LogLines, openLog } from './lines.ts'
+// Shows a log of any length. A line has an address, and the reader alone decides whether the end is followed.
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { openStream } from '../live/stream.ts'
+import { downloadLog } from './download.ts'
+import { noFilter } from './filter.ts'
+import { Filters } from './filters.tsx'
+import type { Fold } from './folds.ts'
+import { useFullScreen } from './full-screen.ts'
+import { useLogKeys } from './keys.ts'
+import { linesWord } from './line-row.tsx'
+import { type Log, type LogSource, openLog } from './log.ts'
+import { type LogView, useLogView } from './log-view.ts'
+import { Rows } from './rows-view.tsx'
+import { type SelectedLines, useSelectedLines } from './selected-lines.ts'
+import { type Selection, useSelection } from './selection.ts'
+import { useSettings } from './settings.ts'
+import { Toolbar } from './toolbar.tsx'
 import styles from './viewer.module.css'
 
-const rowHeight = 20
-const extraRows = 20
+interface ViewerProps {
+  /** `/deploys/ID`, `/jobs/ID` or `/services/ID`. */
+  path: string
+  /** Of a service. */
+  kind?: 'runtime' | 'access'
+  folds?: readonly Fold[]
+}
 
-export function LogViewer({ path }: { path: string }) {
-  const log = useLog(path)
-  const box = useRef<HTMLDivElement>(null)
-  const lastTop = useRef(0)
-  const [place, setPlace] = useState({ top: 0, height: 600 })
-  const [isFollowing, setFollowing] = useState(true)
-  const count = log?.count() ?? 0
+const noFolds: Fold[] = []
+/** So many lines before one that an address names are read with it. */
+const linesAround = 500
 
-  useLayoutEffect(() => {
-    const element = box.current!
-    const measure = () => setPlace({ top: element.scrollTop, height: element.clientHeight })
-    const observer = new ResizeObserver(measure)
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
-  useLayoutEffect(() => {
-    if (isFollowing) box.current!.scrollTop = box.current!.scrollHeight
-  }, [isFollowing, count])
-
-  const first = Math.max(0, Math.floor(place.top / rowHeight) - extraRows)
-  const last = Math.min(count, Math.ceil((place.top + place.height) / rowHeight) + extraRows)
+export function LogViewer({ path, kind, folds = noFolds }: ViewerProps) {
+  const [selection, select] = useSelection()
+  const [wanted, setWanted] = useState(selection?.first ?? null)
+  const source = useMemo(() => sourceOf(path, kind, wanted), [path, kind, wanted])
+  const log = useLog(source)
+  if (!log) return <section className={styles.log} aria-label="Log" />
+  const { from } = log.source
   return (
-    <section className={styles.log} aria-label="Log">
-      <header className={styles.head}>
-        <h2>Log</h2>
-        <span className="quiet">{count.toLocaleString()} lines</span>
-        {!isFollowing && (
-          <button type="button" onClick={() => setFollowing(true)}>
-            Follow
-          </button>
-        )}
-      </header>
-      <div
-        ref={box}
-        className={styles.lines}
-        role="log"
-        aria-live="off"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by the keyboard.
-        tabIndex={0}
-        onScroll={({ currentTarget: { scrollTop, clientHeight } }) => {
-          // New lines only move it down: up is the reader.
-          if (scrollTop < lastTop.current - 1) setFollowing(false)
-          lastTop.current = scrollTop
-          setPlace({ top: scrollTop, height: clientHeight })
-        }}
+    <OpenLog
+      key={`${log.source.path} ${from}`}
+      log={log}
+      path={path}
+      folds={folds}
+      selection={selection}
+      select={select}
+      onLost={setWanted}
+    />
+  )
+}
+
+function sourceOf(path: string, kind: ViewerProps['kind'], wanted: number | null): LogSource {
+  const from = wanted === null ? null : Math.max(1, wanted - linesAround)
+  const query = kind ? `?tail=1000${kind === 'access' ? '&access=true' : ''}` : ''
+  return { path: `${path}/logs${query}`, from, isWhole: kind === undefined }
+}
+
+function useLog(source: LogSource): Log | null {
+  const [log, setLog] = useState<Log | null>(null)
+  useEffect(() => {
+    const opened = openLog(source, openStream, requestAnimationFrame)
+    setLog(opened)
+    return opened.close
+  }, [source])
+  return log
+}
+
+interface OpenProps {
+  log: Log
+  path: string
+  folds: readonly Fold[]
+  selection: Selection | null
+  select: (selection: Selection | null) => void
+  /** The address names a line that does not come by itself. */
+  onLost: (number: number) => void
+}
+
+function OpenLog({ log, path, folds, selection, select, onLost }: OpenProps) {
+  useSyncExternalStore(log.subscribe, log.version)
+  const section = useRef<HTMLElement>(null)
+  const box = useRef<HTMLDivElement>(null)
+  const field = useRef<HTMLInputElement>(null)
+  const [settings, setSettings] = useSettings()
+  const [filter, setFilter] = useState(noFilter)
+  const [isLarge, setLarge] = useFullScreen(section)
+  const view = useLogView({ log, box, folds, filter, settings, named: selection?.first ?? null })
+  const selected = useSelectedLines(selection, select, (number) => {
+    if (log.willHave(number)) view.reveal(number)
+    else onLost(number)
+  })
+  const keys = useLogKeys({
+    log,
+    field,
+    find: view.find,
+    go: view.go,
+    selected,
+    leave: () => setLarge(false),
+  })
+  return (
+    <section
+      ref={section}
+      className={styles.log}
+      aria-label="Log"
+      data-large={isLarge || undefined}
+      {...keys}
+    >
+      <Toolbar
+        field={field}
+        find={view.find}
+        onGo={view.go}
+        count={linesWord(log.source.isWhole ? log.lines.last : log.lines.count)}
+        isFollowing={log.isEnded() ? null : view.isFollowing}
+        onFollow={view.follow}
+        settings={settings}
+        onSettings={setSettings}
+        isLarge={isLarge}
+        onLarge={setLarge}
+        onDownload={() => void downloadLog(path, log)}
       >
-        <div className={styles.space} style={{ height: count * rowHeight }}>
-          <div className={styles.window} style={{ top: first * rowHeight }}>
-            {log &&
-              Array.from({ length: Math.max(0, last - first) }, (_, at) => (
-                <Row key={first + at} log={log} index={first + at} />
-              ))}
-          </div>
-        </div>
-        {count === 0 && (
-          <p className="quiet">{log?.isEnded() ? 'The log is empty.' : 'Waiting for the first line…'}</p>
-        )}
-      </div>
+        <Filters lines={log.lines} filter={filter} onFilter={setFilter} />
+      </Toolbar>
+      <Rows
+        {...view}
+        box={box}
+        selected={selected.lines}
+        hasTimes={settings.hasTimes}
+        empty={emptyWords(log)}
+        onSelect={selected.add}
+      />
+      <Notes log={log} view={view} selected={selected} />
     </section>
   )
 }
 
-function Row({ log, index }: { log: LogLines; index: number }) {
-  const line = log.line(index)
-  if (!line) return null
+function Notes({ log, view, selected }: { log: Log; view: LogView; selected: SelectedLines }) {
   return (
-    <div className={styles.row} data-stream={line.stream} id={`L${line.number}`}>
-      <span className={styles.number} aria-hidden="true">
-        {line.number}
-      </span>
-      <span className={styles.text}>{line.text}</span>
+    <div className={styles.notes}>
+      {selected.lines && (
+        <div className={styles.selected}>
+          {linesWord(selected.countIn(log.lines.all()))} selected
+          <button type="button" data-kind="small" onClick={() => document.execCommand('copy')}>
+            Copy
+          </button>
+          <button type="button" data-kind="small" onClick={selected.clear}>
+            Clear
+          </button>
+        </div>
+      )}
+      {!log.isEnded() && view.newLines > 0 && (
+        <button type="button" data-kind="small" onClick={() => view.follow(true)}>
+          {log.isPaused()
+            ? 'Newer lines'
+            : `${view.newLines.toLocaleString()} new ${view.newLines === 1 ? 'line' : 'lines'}`}{' '}
+          ↓
+        </button>
+      )}
+      {log.isBroken() && <span className={styles.selected}>Disconnected. Trying again…</span>}
     </div>
   )
 }
 
-function useLog(path: string): LogLines | null {
-  const [log, setLog] = useState<LogLines | null>(null)
-  const [, rerender] = useReducer((count: number) => count + 1, 0)
-  useEffect(() => {
-    const opened = openLog(path)
-    setLog(opened)
-    const unsubscribe = opened.subscribe(rerender)
-    return () => {
-      unsubscribe()
-      opened.close()
-    }
-  }, [path])
-  return log
+function emptyWords(log: Log): string {
+  if (log.lines.count > 0) return 'No line matches the filter.'
+  return log.isEnded() ? 'The log is empty.' : 'Waiting for the first line…'
 }

@@ -1,0 +1,19 @@
+// Which lines of a log are shown.
+import type { Line } from './lines.ts'
+
+/** An empty text shows all. */
+export interface Filter {
+  stream: string
+  instance: string
+  /** The first digit of the status: `5`. */
+  status: string
+}
+
+export const noFilter: Filter = { stream: '', instance: '', status: '' }
+
+export function isShownBy({ stream, instance, status }: Filter): (line: Line) => boolean {
+  return (line) =>
+    (stream === '' || line.stream === stream) &&
+    (instance === '' || line.instance === instance) &&
+    (status === '' || Math.floor((line.status ?? 0) / 100) === Number(status))
+}

@@ -1,0 +1,74 @@
+// Which lines are shown: by stream, by instance, and by the status of the response.
+import { useMemo } from 'react'
+import type { Filter } from './filter.ts'
+import type { Lines } from './lines.ts'
+
+interface FiltersProps {
+  lines: Lines
+  filter: Filter
+  onFilter: (filter: Filter) => void
+}
+
+const streamWords = { stdout: 'Output', stderr: 'Errors', system: 'Berth' }
+const statusWords = { '2': '2xx', '3': '3xx', '4': '4xx', '5': '5xx', '0': 'No response' }
+/** Where the values to choose from are looked for. */
+const newestLines = 1_000
+
+export function Filters({ lines, filter, onFilter }: FiltersProps) {
+  const { last, first } = lines
+  const { streams, instances } = useMemo(() => valuesIn(lines), [lines, first, last])
+  const isAccess = streams.has('access')
+  return (
+    <>
+      {isAccess ? (
+        <Choice
+          label="Status"
+          value={filter.status}
+          options={Object.entries(statusWords)}
+          onChoose={(status) => onFilter({ ...filter, status })}
+        />
+      ) : (
+        <Choice
+          label="Stream"
+          value={filter.stream}
+          options={Object.entries(streamWords)}
+          onChoose={(stream) => onFilter({ ...filter, stream })}
+        />
+      )}
+      {instances.length > 1 && (
+        <Choice
+          label="Instance"
+          value={filter.instance}
+          options={instances.map((instance) => [instance, `Instance ${Number(instance) + 1}`])}
+          onChoose={(instance) => onFilter({ ...filter, instance })}
+        />
+      )}
+    </>
+  )
+}
+
+interface ChoiceProps {
+  label: string
+  value: string
+  options: [value: string, words: string][]
+  onChoose: (value: string) => void
+}
+
+function Choice({ label, value, options, onChoose }: ChoiceProps) {
+  return (
+    <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+      <option value="">{label}: all</option>
+      {options.map(([option, words]) => (
+        <option key={option} value={option}>
+          {words}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function valuesIn(lines: Lines) {
+  const newest = lines.all().slice(-newestLines)
+  const instances = new Set(newest.flatMap(({ instance }) => (instance === undefined ? [] : [instance])))
+  return { streams: new Set(newest.map(({ stream }) => stream)), instances: [...instances].sort() }
+}
