@@ -8,6 +8,7 @@ import {
   flag,
   id,
   identifier,
+  logWindow,
   optional,
   pageFields,
   recorded,
@@ -194,5 +195,6 @@ export type PhaseTimes = z.output<typeof PhaseTimes>
 
 export const DeployLogQuery = z.strictObject({
   follow: flag('Follows the log until the deploy has finished.'),
+  ...logWindow,
 })
 export type DeployLogQuery = z.output<typeof DeployLogQuery>

@@ -7,6 +7,7 @@ import {
   flag,
   id,
   identifier,
+  logWindow,
   optional,
   pageFields,
   recorded,
@@ -93,5 +94,8 @@ export const JobsQuery = z.strictObject({
 })
 export type JobsQuery = z.output<typeof JobsQuery>
 
-export const JobLogQuery = z.strictObject({ follow: flag('Follows the log until the run has finished.') })
+export const JobLogQuery = z.strictObject({
+  follow: flag('Follows the log until the run has finished.'),
+  ...logWindow,
+})
 export type JobLogQuery = z.output<typeof JobLogQuery>

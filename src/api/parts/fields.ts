@@ -75,6 +75,25 @@ export function bounded(fallback: number, minimum: number, maximum: number, desc
     .meta({ description: `${description} Default ${fallback}.`, type: 'integer', minimum, maximum })
 }
 
+/** An integer in a query that may be omitted. */
+function count(minimum: number, description: string) {
+  return z
+    .string()
+    .refine((text) => /^\d{1,15}$/.test(text) && Number(text) >= minimum, {
+      error: `must be a whole number from ${minimum}`,
+    })
+    .optional()
+    .transform((text) => (text === undefined ? undefined : Number(text)))
+    .meta({ description, type: 'integer', minimum })
+}
+
+/** The part of a log to return. */
+export const logWindow = {
+  from: count(1, 'Number of the line to start with, from 1; Last-Event-ID takes precedence.'),
+  limit: count(1, 'Ends after so many lines, without `end` if there are more.'),
+  tail: count(0, 'Number of last lines to start with; Last-Event-ID takes precedence.'),
+}
+
 /** An integer in a query, clamped to its bounds. */
 export function clamped(fallback: number, minimum: number, maximum: number, description: string) {
   return z

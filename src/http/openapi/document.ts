@@ -260,11 +260,13 @@ function hasPages({ query }: Route): boolean {
   return query !== undefined && 'before' in fieldsOf(query).properties
 }
 
-function contentOf({ response, events }: Route, components: Components): Json | null {
+function contentOf({ response, events, isAlsoText }: Route, components: Components): Json | null {
   if (response === undefined || response === 'socket') return null
-  if (response === 'text') return { 'text/plain': { schema: { type: 'string' } } }
+  const text = { 'text/plain': { schema: { type: 'string' } } }
+  if (response === 'text') return text
   if (response === 'bytes') return { 'application/octet-stream': {} }
-  if (response === 'stream') return { 'text/event-stream': { schema: streamOf(events, components) } }
+  if (response === 'stream')
+    return { 'text/event-stream': { schema: streamOf(events, components) }, ...(isAlsoText && text) }
   return { 'application/json': { schema: schemaOf(response, 'output', components) } }
 }
 

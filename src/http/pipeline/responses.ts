@@ -5,6 +5,7 @@ import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
 import { failurePage, withTheme } from '../pages/layout.ts'
 import { toJson } from '../records/requester.ts'
+import type { EventStream } from '../server/event-stream.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
 import { StaticFile } from '../server/static-file.ts'
@@ -56,7 +57,7 @@ function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown
   const { headers } = parts
   const status = target?.routes.get(request.method)?.status ?? 204
   if (result instanceof Events) {
-    openLongLived(parts, pending, response.stream(headers.stream(requestId)), result.start)
+    openLongLived(parts, pending, openStream(parts, pending, result), result.start)
     return
   }
   if (result instanceof WebSocketUpgrade) {
@@ -97,6 +98,20 @@ function sendJson(
   else response.send(status, headers.json(requestId, more), toJson(caller, body))
 }
 
+function openStream(
+  { headers }: ResponderParts,
+  { response, requestId }: PendingRequest,
+  { fileName }: Events,
+): EventStream {
+  if (fileName === null) return response.stream(headers.stream(requestId))
+  const file = headers.typed(requestId, 'text/plain; charset=utf-8', [attachment(fileName)])
+  return response.stream(file, true)
+}
+
+function attachment(fileName: string): [string, string] {
+  return ['Content-Disposition', `attachment; filename="${fileName}"`]
+}
+
 function openLongLived<Opened extends LongLived>(
   parts: ResponderParts,
   pending: PendingRequest,
@@ -117,8 +132,7 @@ function openLongLived<Opened extends LongLived>(
 async function sendFile(parts: ResponderParts, pending: PendingRequest, download: Download): Promise<void> {
   const { caller, requestId, response } = pending
   const { path, sizeBytes, fileName } = download
-  const disposition = ['Content-Disposition', `attachment; filename="${fileName}"`] as const
-  const headers = parts.headers.typed(requestId, 'application/octet-stream', [disposition])
+  const headers = parts.headers.typed(requestId, 'application/octet-stream', [attachment(fileName)])
   const stream = response.startDownload(headers, sizeBytes)
   if (caller) parts.streams.admit(caller, stream)
   try {

@@ -101,6 +101,8 @@ interface Definition<
   response?: ResponseBody | 'stream' | 'text' | 'bytes' | 'socket'
   /** For a `stream`: the schema of an event, as an object of `event`, `id` and `data`. */
   events?: z.ZodType
+  /** A `stream` that is also a text file, with `Accept: text/plain`. */
+  isAlsoText?: true
   /** By default 200, 204 for an empty response, or 101 for a WebSocket. */
   status?: 101 | 200 | 201 | 202 | 204
   /** Further statuses with the same response schema, and their meanings. */
@@ -165,9 +167,12 @@ export class Replayed {
   constructor(readonly body: unknown) {}
 }
 
-/** An event stream. `start` is called with the open stream. */
+/** An event stream, or a text file of unknown length. `start` is called with the open stream. */
 export class Events {
-  constructor(readonly start: (stream: EventStream) => void) {}
+  constructor(
+    readonly start: (stream: EventStream) => void,
+    readonly fileName: string | null = null,
+  ) {}
 }
 
 /** A WebSocket. `start` is called even if the client has already disconnected. */

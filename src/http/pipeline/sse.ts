@@ -19,21 +19,50 @@ interface FollowOptions {
   follow: boolean
   /** The number of the last line that the reader has; 0 for none. */
   after: number
+  /** At most so many lines. */
+  limit?: number | undefined
   show?: Show
   /** The log never ends, so a read without `follow` always sends `end`. */
   isEndless?: true
   onError: (error: unknown) => void
 }
 
+/** How a log is written. */
+interface Form {
+  start: string
+  line(number: number, line: LogLine): string
+  end: string
+}
+
 /** The log with this id: stored lines, and with `follow` new ones until it ends. */
 export function logEvents(logs: LogSource, id: string, options: FollowOptions): Events {
-  return new Events((stream) => {
-    stream.write(retry)
-    const follower = followLog(logs, id, options, stream)
-    stream.onWritable(follower)
-    if (options.follow) stream.onClose(logs.watch(id, follower))
-    follower()
-  })
+  const { show = showLine } = options
+  const form: Form = {
+    start: retry,
+    line: (number, line) => `id: ${number}\nevent: log\ndata: ${JSON.stringify(show(line))}\n\n`,
+    end,
+  }
+  return new Events((stream) => startLog(logs, id, options, form, stream))
+}
+
+/** The stored lines of the log with this id, as a text file. */
+export function logText(logs: LogSource, id: string, options: Omit<FollowOptions, 'follow'>): Events {
+  const form: Form = { start: '', line: (_, { ts, line }) => `${ts} ${line}\n`, end: '' }
+  return new Events((stream) => startLog(logs, id, { ...options, follow: false }, form, stream), `${id}.log`)
+}
+
+function startLog(
+  logs: LogSource,
+  id: string,
+  options: FollowOptions,
+  form: Form,
+  stream: EventStream,
+): void {
+  if (form.start) stream.write(form.start)
+  const follower = followLog(logs, id, options, form, stream)
+  stream.onWritable(follower)
+  if (options.follow) stream.onClose(logs.watch(id, follower))
+  follower()
 }
 
 interface ChangeOptions {
@@ -79,27 +108,35 @@ export function changeEvents(changes: ChangeFeed, { ready, after, isShown, show 
 }
 
 /** Returns a function that writes available lines while the socket accepts them. Call it at any time. */
-function followLog(logs: LogSource, id: string, options: FollowOptions, stream: EventStream): () => void {
-  const { follow, after, show = showLine, onError } = options
+function followLog(
+  logs: LogSource,
+  id: string,
+  { follow, after, limit = Number.POSITIVE_INFINITY, isEndless, onError }: FollowOptions,
+  form: Form,
+  stream: EventStream,
+): () => void {
   // Without `follow`, an unfinished log is read up to its current head and gets no `end` event.
   const isToEnd = follow || logs.isEnded(id)
-  const isComplete = isToEnd || options.isEndless
   const lastWanted = isToEnd ? Number.POSITIVE_INFINITY : logs.head(id)
   let cursor = Math.min(after, logs.head(id))
+  let left = limit
 
   /** Returns false if nothing can be written now. */
   async function writeNext(): Promise<boolean> {
     // Checked before reading lines: if the log ends in the meantime, it is read again.
     const isEnded = logs.isEnded(id)
-    const batch = cursor < lastWanted ? await logs.batchAfter(id, cursor) : null
-    for (const { last, text } of batch ? framesAfter(batch, cursor, show) : []) {
+    const isWanted = left > 0 && cursor < lastWanted
+    const batch = isWanted ? await logs.batchAfter(id, cursor) : null
+    for (const { last, text, count } of batch ? framesAfter(batch, cursor, left, form) : []) {
       if (!stream.isWritable()) return false
       stream.write(text)
       cursor = last
+      left -= count
     }
     if (batch) return true
-    if (!stream.isWritable() || (follow && !isEnded)) return false
-    if (isComplete) stream.write(end)
+    if (!stream.isWritable() || (follow && !isEnded && left > 0)) return false
+    const isComplete = isToEnd && isEnded && (left > 0 || cursor >= logs.head(id))
+    if (form.end && (isComplete || isEndless)) stream.write(form.end)
     stream.end()
     return false
   }
@@ -134,14 +171,15 @@ function createPump(stream: EventStream, step: () => Promise<boolean>, onError: 
 }
 
 /** Frames of bounded size, because a blocked socket buffers one. */
-function* framesAfter({ first, lines }: Batch, cursor: number, show: Show) {
-  let text = ''
-  for (const [index, line] of lines.entries()) {
-    const last = first + index
-    if (last <= cursor) continue
-    text += `id: ${last}\nevent: log\ndata: ${JSON.stringify(show(line))}\n\n`
-    if (text.length < frameLimitChars && index < lines.length - 1) continue
-    yield { last, text }
-    text = ''
+function* framesAfter({ first, lines }: Batch, cursor: number, limit: number, form: Form) {
+  const start = Math.max(0, cursor + 1 - first)
+  const wanted = lines.slice(start, start + limit)
+  let frame = { text: '', count: 0 }
+  for (const [index, line] of wanted.entries()) {
+    const last = first + start + index
+    frame = { text: frame.text + form.line(last, line), count: frame.count + 1 }
+    if (frame.text.length < frameLimitChars && index < wanted.length - 1) continue
+    yield { last, ...frame }
+    frame = { text: '', count: 0 }
   }
 }

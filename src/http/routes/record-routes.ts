@@ -9,7 +9,7 @@ import { ServiceParams } from '../../api/service.ts'
 import { messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { get, type Route, type ServiceScope } from '../pipeline/route.ts'
-import { logEvents } from '../pipeline/sse.ts'
+import { logEvents, logText } from '../pipeline/sse.ts'
 import { showActorLine } from '../records/log-lines.ts'
 import type { Advice } from '../why/advice.ts'
 import { type ExplainedRecord, explain } from '../why/why.ts'
@@ -21,6 +21,13 @@ export const runsService = { role: 'deploy', scope: 'service', params: ServicePa
 /** Responses may contain a credential, so they are not stored under an `Idempotency-Key`. */
 export const accountPost = { acceptsIdempotencyKey: false, bodyLimitBytes: 16 * 1024 } as const
 
+interface LogQuery {
+  follow: boolean
+  from?: number | undefined
+  limit?: number | undefined
+  tail?: number | undefined
+}
+
 interface RecordRoutes<Found, Shown> {
   /** With its article. */
   noun: string
@@ -28,7 +35,7 @@ interface RecordRoutes<Found, Shown> {
   scope?: ServiceScope
   find(storage: Storage, id: string): Found
   show?: { response: z.ZodType<Shown>; read(context: HttpContext, id: string, caller: Caller | null): Shown }
-  logQuery?: z.ZodType<{ follow: boolean }>
+  logQuery?: z.ZodType<LogQuery>
   why?: { advise(record: Found, storage: Storage): Advice | null; summary?: string; hasLog?: boolean }
 }
 
@@ -56,17 +63,26 @@ export function recordRoutes<Found extends ExplainedRecord, Shown>(
     get(`${path}/logs`, {
       ...shared,
       summary: `Streams the log of ${noun}: \`log\` for each line, \`end\` when it has finished`,
+      description:
+        `Streams the log of ${noun}: \`log\` for each line, \`end\` when it has finished. With ` +
+        '`Accept: text/plain`, the stored lines are a text file: the time, a space, and the line.',
       query: logQuery,
       response: 'stream',
       events: LogEvents,
-      handler({ context, params, query, lastEventId, log }) {
+      isAlsoText: true,
+      handler({ context, params, query, lastEventId, log, request }) {
+        const { logs } = context.storage
         const { id } = find(context.storage, params.id)
-        return logEvents(context.storage.logs, id, {
-          follow: query.follow,
-          after: lastEventId ?? 0,
-          show: showActorLine,
-          onError: (error) => log.error({ id, reason: messageOf(error) }, 'a log could not be read'),
-        })
+        const { follow, from = 1, limit, tail = Number.POSITIVE_INFINITY } = query
+        const options = {
+          after: lastEventId ?? Math.max(from - 1, logs.head(id) - tail),
+          limit,
+          onError: (error: unknown) => log.error({ id, reason: messageOf(error) }, 'a log could not be read'),
+        }
+        const isText = request.headers.get('accept')?.startsWith('text/plain')
+        return isText
+          ? logText(logs, id, options)
+          : logEvents(logs, id, { ...options, follow, show: showActorLine })
       },
     })
   const explained =

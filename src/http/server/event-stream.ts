@@ -1,5 +1,5 @@
-// One open event stream. It has no buffer: writers check `isWritable` first and wait for `onWritable`. Once a
-// stream was blocked, uWS closes it after 12 s unless something is written while it drains.
+// One open stream of events, or of the lines of a text file. It has no buffer: writers check `isWritable`
+// first and wait for `onWritable`. Once it was blocked, uWS closes it after 12 s unless something is written.
 
 interface Socket {
   cork(write: () => void): unknown
@@ -11,14 +11,14 @@ interface Socket {
 const commentEveryMs = 15_000
 const comment = ':\n\n'
 
-/** The head must have been written. `onGone` is called when the stream has ended. */
-export function createEventStream(socket: Socket, onGone: () => void) {
+/** The head must have been written. `onGone` is called when the stream has ended. A text has no comments. */
+export function createEventStream(socket: Socket, onGone: () => void, isText = false) {
   let isOpen = true
   let isBlocked = false
   let onWritable = () => {}
   const closeListeners: (() => void)[] = [onGone]
   const heartbeat = setInterval(() => {
-    if (!isBlocked) write(comment)
+    if (!isBlocked && !isText) write(comment)
   }, commentEveryMs)
 
   function write(frame: string | Uint8Array): void {
@@ -38,7 +38,8 @@ export function createEventStream(socket: Socket, onGone: () => void) {
 
   socket.onWritable(() => {
     if (!isOpen) return true
-    write(comment)
+    isBlocked = false
+    if (!isText) write(comment)
     if (!isBlocked) onWritable()
     return true
   })

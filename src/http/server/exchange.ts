@@ -113,10 +113,10 @@ export class Exchange implements Request, Response, BodySource {
     })
   }
 
-  stream(headers: HeaderList): EventStream {
+  stream(headers: HeaderList, isText = false): EventStream {
     const { streams } = this.inFlight
     const socket = this.isDone ? closedSocket : this.res
-    const stream: EventStream = createEventStream(socket, () => streams.delete(stream))
+    const stream: EventStream = createEventStream(socket, () => streams.delete(stream), isText)
     if (socket === closedSocket) {
       stream.abort()
       return stream

@@ -28,7 +28,7 @@ export interface Request {
 export interface Response {
   /** Sends once; later calls, and calls after the client left, do nothing. `close` ends the connection. */
   send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
-  stream(headers: HeaderList): EventStream
+  stream(headers: HeaderList, isText?: boolean): EventStream
   /** Starts a body of that size, which is written with backpressure. */
   startDownload(headers: HeaderList, totalBytes: number): DownloadStream
   /** Only if `isUpgrade` of the request is true. */

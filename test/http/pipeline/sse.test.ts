@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openStream } from '../../support/http/event-stream.ts'
 import { startApi, token } from '../../support/http/http-context.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
@@ -86,6 +87,57 @@ test('Last-Event-ID resumes after that line, and an id from the future is lowere
   assert.deepEqual(await beyond.next(), logged(4, 'four'))
   await logs.end(id)
   assert.deepEqual(await beyond.rest(), [ended])
+})
+
+test('a part of a log begins at a line or near its end, and has no end unless nothing follows', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  for (const line of ['one', 'two', 'three', 'four']) write(line)
+  await logs.end(id)
+  const linesOf = async (query: string, headers = {}) => {
+    const stream = await openStream(t, `${path}?${query}`, headers)
+    return (await stream.rest()).map(({ id: number, event }) => number ?? event)
+  }
+
+  assert.deepEqual(await linesOf('from=3'), ['3', '4', 'end'])
+  assert.deepEqual(await linesOf('from=2&limit=2'), ['2', '3'])
+  assert.deepEqual(await linesOf('from=3&limit=2&follow'), ['3', '4', 'end'])
+  assert.deepEqual(await linesOf('tail=1'), ['4', 'end'])
+  assert.deepEqual(await linesOf('tail=0'), ['end'])
+  assert.deepEqual(await linesOf('tail=99&limit=1'), ['1'])
+  assert.deepEqual(await linesOf('from=99'), ['end'])
+  assert.deepEqual(await linesOf('from=1', { 'last-event-id': '3' }), ['4', 'end'])
+  assert.equal((await openStream(t, `${path}?limit=0`)).response.status, 400)
+})
+
+test('a follower with a limit ends with its last line, before the log does', async (t) => {
+  const { write, path } = await startDeploy(t)
+  const stream = await openStream(t, `${path}?follow&limit=2`)
+
+  for (const line of ['one', 'two', 'three']) write(line)
+
+  assert.deepEqual(await stream.rest(), [logged(1, 'one'), logged(2, 'two')])
+})
+
+test('as plain text a log is a file of its lines, complete for a slow reader too', async (t) => {
+  const { write, logs, id, path } = await startDeploy(t)
+  const lines = Array.from({ length: 3000 }, (_, index) => `${index} ${'x'.repeat(5000)}`)
+  for (const [index, line] of lines.entries()) {
+    write(line)
+    if (index % 100 === 0) await logs.flush()
+  }
+  await logs.flush()
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/plain' }
+
+  const response = await fetch(path, { headers })
+  // Longer than its socket buffers everything that arrives.
+  await delay(1000)
+  const text = await response.text()
+
+  assert.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8')
+  assert.equal(response.headers.get('content-disposition'), `attachment; filename="${id}.log"`)
+  assert.equal(text, lines.map((line) => `${ts} ${line}\n`).join(''))
+  const last = await fetch(`${path}?tail=1`, { headers })
+  assert.equal(await last.text(), `${ts} ${lines.at(-1)}\n`)
 })
 
 test('a paused reader costs no memory, and gets everything when it reads again', async (t) => {
