@@ -15,10 +15,10 @@ export function Rail({ onSearch, onShortcuts }: { onSearch(): void; onShortcuts(
         <img src="/berth.svg" alt="" width="24" height="24" />
         <span className={styles.label}>Berth</span>
       </Link>
-      <button type="button" className={styles.search} aria-label="Search" title="Search" onClick={onSearch}>
+      <button type="button" className={styles.search} title="Search" onClick={onSearch}>
         <Search size={iconSize} aria-hidden="true" />
         <span className={styles.label}>Search</span>
-        <kbd className={styles.keys}>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd className={styles.keys}>{searchKeys}</kbd>
       </button>
       {pageEntries.map(({ to, label, icon: Icon }) => (
         <Link key={label} to={to} className={styles.page} title={label}>
@@ -40,4 +40,4 @@ export function Rail({ onSearch, onShortcuts }: { onSearch(): void; onShortcuts(
   )
 }
 
-const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
+const searchKeys = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
