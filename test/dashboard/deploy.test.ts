@@ -42,6 +42,7 @@ test('a deploy is followed from the list to its page, and explained when it fail
   await waitForText(page, 'Cancel deploy')
   await waitForText(page, 'RUN sleep 2')
   await shot(page, 'deploy-running')
+  await page.keyboard.press('c')
   await page.waitForSelector('[data-state="live"][data-active="true"]')
   await shot(page, 'deploy-live')
 

@@ -3,9 +3,9 @@
 
 /** What the record and the service say about the line before the actor has gone it. */
 export interface Facts {
-  source?: 'git' | 'archive' | 'image' | 'reuse'
-  hasPreDeploy?: boolean
-  isOnSchedule?: boolean
+  source?: 'git' | 'archive' | 'image' | 'reuse' | undefined
+  hasPreDeploy?: boolean | undefined
+  isOnSchedule?: boolean | undefined
 }
 
 /** What it means that an actor is in a state off its line. `after`: what follows the end of the line. */

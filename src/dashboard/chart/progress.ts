@@ -9,8 +9,9 @@ export interface Step {
   id: string
   label: string
   state: StepState
-  /** When it began to work or to wait, whatever it does now. */
   startedAt: number | null
+  /** Null unless it waits for a slot now. */
+  waitsSince: number | null
   /** Null while it is ahead or runs. Without the time that it waited for a slot. */
   durationMs: number | null
   /** For a slot: a build begins only when another one ends. */
@@ -119,7 +120,8 @@ function stepsOf(kind: string, known: KindLines, line: string[], lap: Visit[]): 
       id,
       label,
       state: index < last ? 'done' : isWaiting ? 'waiting' : stateOf(known, id, asides, present),
-      startedAt: visit.waitsSince ?? visit.at,
+      startedAt: visit.at,
+      waitsSince: visit.waitsSince,
       durationMs: endAt === undefined ? null : endAt - visit.at - visit.waitedMs,
       waitedMs: visit.waitedMs,
       isResumed: visit.isResumed,
@@ -131,6 +133,7 @@ function stepsOf(kind: string, known: KindLines, line: string[], lap: Visit[]): 
 const nothingYet = {
   state: 'ahead',
   startedAt: null,
+  waitsSince: null,
   durationMs: null,
   waitedMs: 0,
   isResumed: false,

@@ -141,7 +141,7 @@ function shareOf(ms: number, usualMs: number): number {
 }
 
 function StepTime({
-  step: { state, startedAt, durationMs, waitedMs },
+  step: { state, startedAt, waitsSince, durationMs, waitedMs },
   usual,
 }: {
   step: Step
@@ -150,7 +150,7 @@ function StepTime({
   if (state === 'ahead') return usual ? roughly(usual.median_ms) : null
   if (durationMs !== null) return <PastTime durationMs={durationMs} waitedMs={waitedMs} usual={usual} />
   if (startedAt === null || (state !== 'current' && state !== 'waiting')) return null
-  return <RunningTime since={startedAt} usual={state === 'current' ? usual : undefined} />
+  return <RunningTime since={waitsSince ?? startedAt} usual={state === 'current' ? usual : undefined} />
 }
 
 interface Past {

@@ -1,7 +1,8 @@
-// What pages read of deploys.
-import { queryOptions } from '@tanstack/react-query'
+// What pages read of deploys. A key contains what the answer depends on, so that a deploy that advances does
+// not cause requests for what stays the same.
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { HistoryEntry } from '../../api/actor.ts'
-import type { Deploy } from '../../api/deploy.ts'
+import type { Deploy, PhaseTimes } from '../../api/deploy.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import { get } from '../api/client.ts'
 
@@ -12,6 +13,14 @@ export function deployQuery(id: string) {
   })
 }
 
+/** `version` is anything that changes when the phases do. */
+export function withPhasesQuery(id: string, version: string) {
+  return queryOptions({
+    queryKey: ['deploy with phases', id, version],
+    queryFn: get<Deploy>(`/deploys/${encodeURIComponent(id)}?include=phases`),
+  })
+}
+
 export function historyQuery(id: string) {
   return queryOptions({
     queryKey: ['deploy', id, 'history'],
@@ -19,9 +28,64 @@ export function historyQuery(id: string) {
   })
 }
 
-export function whyQuery(id: string) {
+/** `path` of a deploy or a job run. */
+export function whyQuery(path: string, id: string) {
   return queryOptions({
-    queryKey: ['deploy', id, 'why'],
-    queryFn: get<Why>(`/deploys/${encodeURIComponent(id)}/why`),
+    queryKey: ['why', id, 'why'],
+    queryFn: get<Why>(`${path}/why`),
+  })
+}
+
+const pageLength = 50
+
+/** Newest first, page by page. */
+export function pagesQuery<Item extends { id: string }>(
+  serviceId: string | undefined,
+  noun: 'deploys' | 'jobs',
+) {
+  return infiniteQueryOptions({
+    queryKey: ['service', serviceId, `pages of ${noun}`],
+    queryFn: ({ pageParam, signal }) => {
+      const before = pageParam === null ? '' : `&before=${pageParam}`
+      return get<Item[]>(`/services/${serviceId}/${noun}?limit=${pageLength}${before}`)({ signal })
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => (last.length === pageLength ? last.at(-1)!.id : null),
+    enabled: serviceId !== undefined,
+  })
+}
+
+/** The newest deploys that were live before another one, which a rollback can return to. */
+export function formerQuery(serviceId: string, liveId: string | null) {
+  return queryOptions({
+    queryKey: ['former deploys', serviceId, liveId],
+    queryFn: async ({ signal }) => {
+      const deploys = await get<Deploy[]>(`/services/${serviceId}/deploys?limit=${pageLength}`)({ signal })
+      return deploys.filter(({ status }) => status === 'deactivated')
+    },
+  })
+}
+
+/** Of the last ten successful deploys, so a new one is compared with those before it. */
+export function phaseTimesQuery(serviceId: string) {
+  return queryOptions({
+    queryKey: ['phase times', serviceId],
+    queryFn: get<PhaseTimes>(`/services/${serviceId}/phase-times`),
+  })
+}
+
+export interface Diff {
+  obstacle: { code: string; reason: string; hint: string | null } | null
+  commit: { from: string | null; to: string | null; compare_url: string | null } | null
+  image: { from: string | null; to: string | null } | null
+  settings: { field: string; from: unknown; to: unknown }[]
+  env: { added: string[]; changed: string[]; removed: string[] }
+}
+
+/** What differs in `id` from `against`. */
+export function diffQuery(id: string, against: string) {
+  return queryOptions({
+    queryKey: ['diff', id, against],
+    queryFn: get<Diff>(`/deploys/${encodeURIComponent(id)}/diff?against=${encodeURIComponent(against)}`),
   })
 }

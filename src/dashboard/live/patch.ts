@@ -11,10 +11,10 @@ import { refresh } from './refresh.ts'
 
 /** The parts of a service that a change of this kind concerns. */
 const partsOf: Record<string, string[]> = {
-  deploy: ['deploys', 'status'],
+  deploy: ['deploys', 'pages of deploys', 'status'],
   instance: ['status'],
   certificate: ['certificates'],
-  'job-run': ['jobs'],
+  'job-run': ['jobs', 'pages of jobs'],
   schedule: ['schedule'],
   service: ['status'],
 }

@@ -1,6 +1,7 @@
 // Shows a log of any length. A line has an address, and the reader alone decides whether the end is followed.
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { openStream } from '../live/stream.ts'
+import { useShortcut } from '../shell/shortcuts.ts'
 import { downloadLog } from './download.ts'
 import { noFilter } from './filter.ts'
 import { Filters } from './filters.tsx'
@@ -10,6 +11,7 @@ import { useLogKeys } from './keys.ts'
 import { linesWord } from './line-row.tsx'
 import { type Log, type LogSource, openLog } from './log.ts'
 import { type LogView, useLogView } from './log-view.ts'
+import { type News, useNews } from './news.ts'
 import { Rows } from './rows-view.tsx'
 import { type SelectedLines, useSelectedLines } from './selected-lines.ts'
 import { type Selection, useSelection } from './selection.ts'
@@ -23,13 +25,15 @@ interface ViewerProps {
   /** Of a service. */
   kind?: 'runtime' | 'access'
   folds?: readonly Fold[]
+  /** Called with the newest line of the server itself. */
+  onNews?: ((news: News) => void) | undefined
 }
 
 const noFolds: Fold[] = []
 /** So many lines before one that an address names are read with it. */
 const linesAround = 500
 
-export function LogViewer({ path, kind, folds = noFolds }: ViewerProps) {
+export function LogViewer({ path, kind, folds = noFolds, onNews }: ViewerProps) {
   const [selection, select] = useSelection()
   const [wanted, setWanted] = useState(selection?.first ?? null)
   const source = useMemo(() => sourceOf(path, kind, wanted), [path, kind, wanted])
@@ -45,6 +49,7 @@ export function LogViewer({ path, kind, folds = noFolds }: ViewerProps) {
       selection={selection}
       select={select}
       onLost={setWanted}
+      onNews={onNews}
     />
   )
 }
@@ -65,7 +70,7 @@ function useLog(source: LogSource): Log | null {
   return log
 }
 
-interface OpenProps {
+interface OpenProps extends Pick<ViewerProps, 'onNews'> {
   log: Log
   path: string
   folds: readonly Fold[]
@@ -75,7 +80,7 @@ interface OpenProps {
   onLost: (number: number) => void
 }
 
-function OpenLog({ log, path, folds, selection, select, onLost }: OpenProps) {
+function OpenLog({ log, path, folds, selection, select, onLost, onNews }: OpenProps) {
   useSyncExternalStore(log.subscribe, log.version)
   const section = useRef<HTMLElement>(null)
   const box = useRef<HTMLDivElement>(null)
@@ -83,6 +88,8 @@ function OpenLog({ log, path, folds, selection, select, onLost }: OpenProps) {
   const [settings, setSettings] = useSettings()
   const [filter, setFilter] = useState(noFilter)
   const [isLarge, setLarge] = useFullScreen(section)
+  useNews(log, onNews)
+  useShortcut('l', 'Log on the whole screen', () => setLarge(!isLarge))
   const view = useLogView({ log, box, folds, filter, settings, named: selection?.first ?? null })
   const selected = useSelectedLines(selection, select, (number) => {
     if (log.willHave(number)) view.reveal(number)

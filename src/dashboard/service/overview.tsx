@@ -14,6 +14,7 @@ import { serviceQuery } from './queries.ts'
 import { RecentDeploys } from './recent-deploys.tsx'
 import { RunningNow } from './running-now.tsx'
 import { stateWord, toneFor } from './state.ts'
+import { Tabs } from './tabs.tsx'
 import { Terminal } from './terminal.tsx'
 
 export function Overview() {
@@ -40,6 +41,7 @@ function Shown({ service }: { service: Service }) {
   return (
     <Page title={`${stateWord(service)} · ${name}`} mark={toneFor(service)}>
       <Head service={service} />
+      <Tabs name={name} />
       {state === 'deleting' && (
         <p className={styles.notice}>It is being deleted. It leaves the list when nothing of it is left.</p>
       )}

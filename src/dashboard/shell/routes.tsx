@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { deployQuery } from '../deploy/queries.ts'
+import { jobQuery } from '../job/queries.ts'
 import { currentLive } from '../live/feed.ts'
 import { serviceQuery, servicesQuery } from '../service/queries.ts'
 import { Services } from '../service/services.tsx'
@@ -57,15 +58,54 @@ const service = createRoute({
   component: lazyRouteComponent(() => import('../service/overview.tsx'), 'Overview'),
 })
 
+const deploys = createRoute({
+  getParentRoute: () => root,
+  path: '/services/$name/deploys',
+  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  component: lazyRouteComponent(() => import('../deploy/list.tsx'), 'DeployList'),
+})
+
+interface RunSearch {
+  /** Whether the chart is shown. */
+  chart?: true
+}
+
 const deploy = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/deploys/$id',
+  validateSearch: (search: Record<string, unknown>): RunSearch & { compare?: string } => ({
+    ...(search.chart === true && { chart: true }),
+    ...(typeof search.compare === 'string' && { compare: search.compare }),
+  }),
   loader: ({ context, params }) => void context.client.prefetchQuery(deployQuery(params.id)),
   component: lazyRouteComponent(() => import('../deploy/deploy.tsx'), 'DeployPage'),
 })
 
+const serviceLogs = createRoute({
+  getParentRoute: () => root,
+  path: '/services/$name/logs',
+  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  component: lazyRouteComponent(() => import('../service/logs.tsx'), 'ServiceLogs'),
+})
+
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: '/services/$name/jobs',
+  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  component: lazyRouteComponent(() => import('../job/list.tsx'), 'JobList'),
+})
+
+const job = createRoute({
+  getParentRoute: () => root,
+  path: '/services/$name/jobs/$id',
+  validateSearch: (search: Record<string, unknown>): RunSearch =>
+    search.chart === true ? { chart: true } : {},
+  loader: ({ context, params }) => void context.client.prefetchQuery(jobQuery(params.id)),
+  component: lazyRouteComponent(() => import('../job/job.tsx'), 'JobPage'),
+})
+
 export function createAppRouter(client: QueryClient) {
-  const routeTree = root.addChildren([start, services, service, deploy])
+  const routeTree = root.addChildren([start, services, service, deploys, deploy, serviceLogs, jobs, job])
   return createRouter({ routeTree, context: { client }, defaultPreload: 'intent', scrollRestoration: true })
 }
 

@@ -1,0 +1,75 @@
+// What differs between two deploys: commit, image, settings, and variables by key. Values are not shown.
+import { toSentence } from '../shell/problem.tsx'
+import styles from './changes.module.css'
+import type { Diff } from './queries.ts'
+
+export function Changes({ diff: { commit, image, settings, env } }: { diff: Diff }) {
+  const variables = [
+    ...env.added.map((key) => ({ sign: '+', word: 'added', key })),
+    ...env.changed.map((key) => ({ sign: '~', word: 'changed', key })),
+    ...env.removed.map((key) => ({ sign: '−', word: 'removed', key })),
+  ]
+  const isSame = !commit && !image && settings.length === 0 && variables.length === 0
+  if (isSame) return <p className="quiet">Nothing: the same source, settings and variables.</p>
+  return (
+    <ul className={styles.changes}>
+      {commit && (
+        <li>
+          <span>Commit</span>
+          <Commits commit={commit} />
+        </li>
+      )}
+      {image && (
+        <li>
+          <span>Image</span>
+          <FromTo from={image.from} to={image.to} />
+        </li>
+      )}
+      {settings.map(({ field, from, to }) => (
+        <li key={field}>
+          <span>{field}</span>
+          <FromTo from={from} to={to} />
+        </li>
+      ))}
+      {variables.map(({ sign, word, key }) => (
+        <li key={key} data-sign={sign}>
+          <span aria-hidden="true">{sign}</span>
+          <code>{key}</code>
+          <span className="hidden">{word}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Commits({ commit: { from, to, compare_url: url } }: { commit: NonNullable<Diff['commit']> }) {
+  const text = `${from?.slice(0, 7) ?? '…'} → ${to?.slice(0, 7) ?? '…'}`
+  if (url === null) return <code>{text}</code>
+  return (
+    <a href={url} target="_blank" rel="noreferrer">
+      <code>{text}</code>
+    </a>
+  )
+}
+
+function FromTo({ from, to }: { from: unknown; to: unknown }) {
+  return (
+    <code>
+      {shown(from)} → {shown(to)}
+    </code>
+  )
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '(none)'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** Why a rollback would be refused. */
+export function ObstacleNote({ obstacle: { reason, hint } }: { obstacle: NonNullable<Diff['obstacle']> }) {
+  return (
+    <p role="alert">
+      {toSentence(`this deploy ${reason}`)} {hint && toSentence(hint)}
+    </p>
+  )
+}

@@ -1,0 +1,68 @@
+// A list of deploys or job runs by day, newest first, that is continued on request.
+import type { UseInfiniteQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { ProblemNote } from '../shell/problem.tsx'
+import styles from './days.module.css'
+
+interface Item {
+  id: string
+  created_at: string
+}
+
+interface DaysProps<Of extends Item> {
+  pages: UseInfiniteQueryResult<{ pages: Of[][] }>
+  /** What is said and offered without any. */
+  empty: ReactNode
+  row(item: Of): ReactNode
+}
+
+export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = pages
+  if (error && !data) return <ProblemNote error={error} onRetry={() => void refetch()} />
+  if (!data) return null
+  const items = data.pages.flat()
+  if (items.length === 0) return empty
+  return (
+    <>
+      {byDay(items).map(([day, ofDay]) => (
+        <section key={day} className={styles.day}>
+          <h2>{day}</h2>
+          <ul className={styles.list}>
+            {ofDay.map((item) => (
+              <li key={item.id}>{row(item)}</li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {error && <ProblemNote error={error} />}
+      {hasNextPage && (
+        <button type="button" aria-disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {isFetchingNextPage ? 'Loading…' : 'Older'}
+        </button>
+      )}
+    </>
+  )
+}
+
+function byDay<Of extends Item>(items: Of[]): [string, Of[]][] {
+  const days = new Map<string, Of[]>()
+  for (const item of items) {
+    const day = dayOf(new Date(item.created_at))
+    days.set(day, [...(days.get(day) ?? []), item])
+  }
+  return [...days]
+}
+
+const format = new Intl.DateTimeFormat(undefined, {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+})
+
+function dayOf(date: Date): string {
+  const today = new Date()
+  if (date.toDateString() === today.toDateString()) return 'Today'
+  today.setDate(today.getDate() - 1)
+  return date.toDateString() === today.toDateString() ? 'Yesterday' : format.format(date)
+}

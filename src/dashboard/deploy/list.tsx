@@ -1,0 +1,74 @@
+// All deploys of a service, by day.
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import type { Deploy } from '../../api/deploy.ts'
+import { Code } from '../controls/command.tsx'
+import { Mark, toneOf } from '../look/mark.tsx'
+import { Age, duration } from '../look/times.tsx'
+import { wordOf } from '../look/tone.ts'
+import { serviceQuery } from '../service/queries.ts'
+import { isUnderWay } from '../service/state.ts'
+import { ServicePage } from '../service/tabs.tsx'
+import { triggerWord, Version } from '../service/version.tsx'
+import { ProblemNote, toSentence } from '../shell/problem.tsx'
+import styles from './days.module.css'
+import { Days } from './days.tsx'
+import { deployQuery, pagesQuery } from './queries.ts'
+import { requesterOf } from './requester.ts'
+
+export function DeployList() {
+  const { name } = useParams({ from: '/services/$name/deploys' })
+  const { data: service, error, refetch } = useQuery(serviceQuery(name))
+  const pages = useInfiniteQuery(pagesQuery<Deploy>(service?.id, 'deploys'))
+  if (error && !service) return <ProblemNote error={error} onRetry={() => void refetch()} />
+  if (!service) return null
+  return (
+    <ServicePage service={service} page="Deploys">
+      <Days
+        pages={pages}
+        empty={<NoDeploys name={name} />}
+        row={(deploy) => <Row name={name} deploy={deploy} liveId={service.live_deploy_id} />}
+      />
+    </ServicePage>
+  )
+}
+
+function NoDeploys({ name }: { name: string }) {
+  return (
+    <div className={styles.empty}>
+      <p>{name} was never deployed. From the folder of its source:</p>
+      <Code text={`berth up ${name}`} />
+    </div>
+  )
+}
+
+function Row({ name, deploy: listed, liveId }: { name: string; deploy: Deploy; liveId: string | null }) {
+  // The list is read again when the status changes; a running deploy also shows its phase.
+  const { data: deploy = listed } = useQuery({ ...deployQuery(listed.id), enabled: isUnderWay(listed) })
+  const { id, status, created_at: at, finished_at: finishedAt, by } = deploy
+  const requester = requesterOf(by)
+  const tookMs = finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(at)
+  return (
+    <Link to="/services/$name/deploys/$id" params={{ name, id }} className={styles.row}>
+      <Mark tone={toneOf(status)} label={wordOf(status)} />
+      <span className={styles.what}>
+        <Version deploy={deploy} />
+      </span>
+      <span className={styles.when}>
+        <Age at={at} />
+      </span>
+      <span className={styles.news} data-tone={status}>
+        {newsOf(deploy, liveId)} · {triggerWord(deploy)}
+        {requester && ` by ${requester}`}
+        {tookMs !== null && ` · took ${duration(tookMs)}`}
+      </span>
+    </Link>
+  )
+}
+
+function newsOf({ id, status, phase, error }: Deploy, liveId: string | null): string {
+  if (status === 'failed') return toSentence(`failed while ${phase ?? 'queued'}: ${error}`).replace(/\.$/, '')
+  if (status === 'running' && phase !== null) return wordOf(phase)
+  if (status === 'deactivated') return 'Replaced'
+  return status === 'live' && id === liveId ? 'Live' : wordOf(status)
+}

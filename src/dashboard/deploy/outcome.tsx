@@ -1,0 +1,105 @@
+// How a deploy ended: its address and the way back, or why it failed and the next step.
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Deploy } from '../../api/deploy.ts'
+import type { Service } from '../../api/service.ts'
+import { Code } from '../controls/command.tsx'
+import { shortId } from '../look/short-id.ts'
+import { toSentence } from '../shell/problem.tsx'
+import { Retry } from './actions.tsx'
+import styles from './deploy.module.css'
+import { formerQuery } from './queries.ts'
+import { RollbackButton } from './rollback.tsx'
+import { WhyPanel } from './why.tsx'
+
+interface OutcomeProps {
+  service: Service
+  deploy: Deploy
+  /** It ended while this page was open. */
+  isNews: boolean
+}
+
+export function Outcome(props: OutcomeProps) {
+  const { service, deploy } = props
+  if (deploy.status === 'failed') return <Failure {...props} />
+  if (deploy.status === 'canceled') return <Canceled service={service} deploy={deploy} />
+  if (deploy.id !== service.live_deploy_id) return null
+  return (
+    <div className={styles.outcome}>
+      <Address service={service} />
+      <Warnings service={service} deploy={deploy} />
+    </div>
+  )
+}
+
+function Failure({ service, deploy, isNews }: OutcomeProps) {
+  const { phase, id } = deploy
+  const { data: former } = useQuery(formerQuery(service.id, service.live_deploy_id))
+  const target = former?.[0]
+  return (
+    <WhyPanel
+      title={`Failed while ${phase ?? 'queued'}`}
+      path={`/deploys/${id}`}
+      record={deploy}
+      isNews={isNews}
+    >
+      <Retry service={service} deploy={deploy} kind="main" />
+      {target && (
+        <RollbackButton name={service.name} target={target} liveId={service.live_deploy_id}>
+          Roll back to {shortId(target.id)}
+        </RollbackButton>
+      )}
+    </WhyPanel>
+  )
+}
+
+function Canceled({ service: { name }, deploy }: Pick<OutcomeProps, 'service' | 'deploy'>) {
+  const newer = deploy.error_details?.deploy_id
+  return (
+    <p className={styles.outcome}>
+      {toSentence(deploy.error ?? 'canceled')}{' '}
+      {newer && (
+        <Link to="/services/$name/deploys/$id" params={{ name, id: String(newer) }}>
+          Follow {shortId(String(newer))}
+        </Link>
+      )}
+    </p>
+  )
+}
+
+function Address({
+  service: { url, internal_host: host, internal_port: port },
+}: Pick<OutcomeProps, 'service'>) {
+  if (url !== null) {
+    return (
+      <p>
+        Live at{' '}
+        <a href={url} target="_blank" rel="noreferrer">
+          {url}
+        </a>
+      </p>
+    )
+  }
+  if (host === null) return <p>It runs.</p>
+  return (
+    <p>
+      For other services it is at{' '}
+      <code>
+        {host}:{port}
+      </code>
+      .
+    </p>
+  )
+}
+
+function Warnings({ service: { name }, deploy: { warnings } }: Pick<OutcomeProps, 'service' | 'deploy'>) {
+  return warnings?.map(({ path }) => (
+    <section key={path} className={styles.warning}>
+      <p>
+        The image keeps data in <code>{path}</code>, where the service has no disk: each new instance begins
+        with the data of the image. To keep it (with one instance, and short gaps at deploys):
+      </p>
+      <Code text={`berth update ${name} --disk ${path}`} />
+    </section>
+  ))
+}

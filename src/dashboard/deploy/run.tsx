@@ -1,0 +1,104 @@
+// What the pages of a deploy and of a job run have in common: the strip, the chart, the log.
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type ReactNode, useMemo, useState } from 'react'
+import type { HistoryEntry } from '../../api/actor.ts'
+import { Chart } from '../chart/chart.tsx'
+import type { Facts } from '../chart/lines.ts'
+import { progressOf, type Step } from '../chart/progress.ts'
+import { Strip, type UsualTimes } from '../chart/strip.tsx'
+import { Command } from '../controls/command.tsx'
+import type { Fold } from '../log/folds.ts'
+import type { News } from '../log/news.ts'
+import { LogViewer } from '../log/viewer.tsx'
+import { toSentence } from '../shell/problem.tsx'
+import { useShortcut } from '../shell/shortcuts.ts'
+import styles from './run.module.css'
+
+interface RunProps {
+  kind: 'deploy' | 'job-run'
+  /** In the API. */
+  path: string
+  /** That shows the same. */
+  command: string
+  facts: Facts
+  history: HistoryEntry[] | undefined
+  times?: UsualTimes | undefined
+  deadlineAt: string | null
+  /** Between the strip and the log: the outcome. */
+  children: ReactNode
+  /** Next to the log. */
+  aside?(steps: Step[]): ReactNode
+}
+
+export function Run(props: RunProps) {
+  const { kind, path, command, facts, history, times, deadlineAt, children, aside } = props
+  const { isShown, toggle } = useChart()
+  const [news, setNews] = useState<News | null>(null)
+  useShortcut('c', 'Show or hide the chart', toggle)
+  const { source, hasPreDeploy, isOnSchedule } = facts
+  const steps = useMemo(
+    () => (history ? progressOf(kind, { source, hasPreDeploy, isOnSchedule }, history)! : []),
+    [kind, history, source, hasPreDeploy, isOnSchedule],
+  )
+  const folds = useMemo(() => foldsOf(steps), [steps])
+  return (
+    <>
+      <div className={styles.strip}>
+        {history && (
+          <Strip
+            steps={steps}
+            times={times}
+            deadlineAt={deadlineAt === null ? null : Date.parse(deadlineAt)}
+            sentence={sentenceOf(steps, news)}
+          />
+        )}
+      </div>
+      {children}
+      {isShown && history && <Chart kind={kind} history={history} />}
+      <div className={styles.columns}>
+        <LogViewer path={path} folds={folds} onNews={setNews} />
+        <aside className={styles.aside} aria-label="Details">
+          {aside?.(steps)}
+          <div className={styles.tools}>
+            <button type="button" data-kind="small" aria-pressed={isShown} onClick={toggle}>
+              Chart <kbd>c</kbd>
+            </button>
+            <Command berth={command} request={{ method: 'GET', path }} />
+          </div>
+        </aside>
+      </div>
+    </>
+  )
+}
+
+/** The chart is in the address, so that a link shows it. */
+function useChart(): { isShown: boolean; toggle(): void } {
+  const { chart: isShown = false } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const toggle = () => {
+    const search = ({ chart: _, ...rest }: { chart?: true }) =>
+      isShown ? rest : { ...rest, chart: true as const }
+    void navigate({ to: '.', search, replace: true })
+  }
+  return { isShown, toggle }
+}
+
+/** The newest line of the present step, as the command line shows it. */
+function sentenceOf(steps: Step[], news: News | null): string | null {
+  const present = steps.find(({ state }) => state === 'current' || state === 'waiting')
+  if (!present) return null
+  if (news && present.startedAt !== null && news.at >= present.startedAt) return toSentence(news.text)
+  return present.state === 'waiting' ? 'Waiting for its turn.' : null
+}
+
+/** The steps that have begun, as the parts of the log. */
+function foldsOf(steps: Step[]): Fold[] {
+  return steps.flatMap(({ id, label, state, startedAt, durationMs, waitedMs }) => {
+    if (startedAt === null) return []
+    const endedAt = durationMs === null ? null : new Date(startedAt + durationMs + waitedMs).toISOString()
+    // What a step that was left has written is open.
+    const isCurrent = state === 'current' || state === 'waiting'
+    const shown = state === 'done' || isCurrent ? (isCurrent ? 'current' : 'done') : 'failed'
+    return [{ id, title: label, startedAt: new Date(startedAt).toISOString(), endedAt, state: shown }]
+  })
+}

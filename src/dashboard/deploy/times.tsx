@@ -1,0 +1,46 @@
+// How long the phases of a deploy took, next to how long they usually take.
+import type { Step } from '../chart/progress.ts'
+import type { UsualTimes } from '../chart/strip.tsx'
+import { duration } from '../look/times.tsx'
+import styles from './deploy.module.css'
+
+interface TimesProps {
+  steps: Step[]
+  times: UsualTimes
+  /** The number of deploys that were measured. */
+  count: number
+}
+
+export function Times({ steps, times, count }: TimesProps) {
+  const rows = steps.flatMap(({ id, label, durationMs }) => {
+    const usual = times[id.split('.').at(-1)!]
+    return usual && durationMs !== null ? [{ label, durationMs, usual }] : []
+  })
+  if (rows.length === 0) return null
+  return (
+    <section className={styles.panel}>
+      <h2>{count === 1 ? 'Time and the last deploy' : `Time and the last ${count}`}</h2>
+      <table className={styles.times}>
+        <thead>
+          <tr>
+            <th scope="col">Phase</th>
+            <th scope="col">Time</th>
+            <th scope="col">Median</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ label, durationMs, usual }) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              <td data-is-slow={durationMs > usual.p90_ms}>
+                {durationMs > usual.p90_ms && '▲ '}
+                {duration(durationMs)}
+              </td>
+              <td>{duration(usual.median_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

@@ -1,0 +1,137 @@
+// One job run: its progress, its outcome, its log and its chart.
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useRef } from 'react'
+import type { JobRun } from '../../api/job.ts'
+import type { Service } from '../../api/service.ts'
+import { send } from '../api/client.ts'
+import { Action } from '../controls/action.tsx'
+import styles from '../deploy/deploy.module.css'
+import { ParkedPanel, parkedIn } from '../deploy/parked.tsx'
+import { requesterOf } from '../deploy/requester.ts'
+import { Run } from '../deploy/run.tsx'
+import { WhyPanel } from '../deploy/why.tsx'
+import { Mark, type Tone, toneOf } from '../look/mark.tsx'
+import { shortId } from '../look/short-id.ts'
+import { Age } from '../look/times.tsx'
+import { wordOf } from '../look/tone.ts'
+import { serviceQuery } from '../service/queries.ts'
+import { Page } from '../shell/page.tsx'
+import { NotFound, ProblemNote, toSentence } from '../shell/problem.tsx'
+import { triggerOf, whatOf } from './command.ts'
+import { jobHistoryQuery, jobQuery } from './queries.ts'
+
+export function JobPage() {
+  const { name, id } = useParams({ from: '/services/$name/jobs/$id' })
+  const { data: run, error, refetch } = useQuery(jobQuery(id))
+  const { data: service, error: serviceError } = useQuery(serviceQuery(name))
+  const problem = error ?? serviceError
+  if (problem && !(run && service)) return <ProblemNote error={problem} onRetry={() => void refetch()} />
+  if (!run || !service) return null
+  if (service.id !== run.service_id) return <NotFound />
+  return <Shown key={id} service={service} run={run} />
+}
+
+function Shown({ service, run }: { service: Service; run: JobRun }) {
+  const { id, status } = run
+  const { data: history } = useQuery(jobHistoryQuery(id))
+  const wasRunning = useRef(false)
+  wasRunning.current ||= status === 'running'
+  const isParked = history !== undefined && parkedIn(history)
+  const word = isParked ? 'Parked' : status === 'pending' ? 'Waiting' : wordOf(status)
+  const tone = isParked ? 'parked' : toneOf(status)
+  return (
+    <Page title={`${word} · job of ${service.name}`} mark={tone}>
+      <Head service={service} run={run} word={word} tone={tone} />
+      <Run
+        kind="job-run"
+        path={`/jobs/${id}`}
+        command={status === 'failed' ? `berth why ${id}` : `berth logs --job ${id} -f`}
+        facts={{}}
+        history={history}
+        deadlineAt={isParked ? null : (run.deadline_at ?? null)}
+      >
+        {isParked && <ParkedPanel id={id} />}
+        {status === 'failed' && (
+          <WhyPanel title="The run failed" path={`/jobs/${id}`} record={run} isNews={wasRunning.current}>
+            <Again service={service} run={run} />
+          </WhyPanel>
+        )}
+        {status === 'canceled' && <p className={styles.outcome}>{toSentence(run.error ?? 'canceled')}</p>}
+      </Run>
+    </Page>
+  )
+}
+
+interface HeadProps {
+  service: Service
+  run: JobRun
+  word: string
+  tone: Tone
+}
+
+function Head({ service, run, word, tone }: HeadProps) {
+  const { name } = service
+  const { id, status, exit_code: exitCode, deploy_id: deployId } = run
+  const requester = run.trigger === 'schedule' ? '' : requesterOf(run.by)
+  return (
+    <header className={styles.head}>
+      <p className={styles.path}>
+        <Link to="/services/$name" params={{ name }}>
+          {name}
+        </Link>
+        {' / '}
+        <Link to="/services/$name/jobs" params={{ name }}>
+          Jobs
+        </Link>
+        {' / '}
+        <span title={id}>{shortId(id)}</span>
+      </p>
+      <div className={styles.title}>
+        <h1>
+          <Mark tone={tone} /> {word}
+        </h1>
+        {status === 'pending' || status === 'running' ? (
+          <Action run={send<JobRun>('POST', `/jobs/${id}/cancel`)} accepted={() => 'Canceling…'}>
+            Cancel run
+          </Action>
+        ) : (
+          status !== 'failed' && <Again service={service} run={run} />
+        )}
+      </div>
+      <p>
+        {run.command === null ? whatOf(run) : <code>{run.command}</code>}
+        <span className="quiet">
+          {' · '}
+          {triggerOf(run)} <Age at={run.created_at} />
+          {requester && ` by ${requester}`}
+          {exitCode !== null && ` · exit code ${exitCode}`}
+          {deployId !== null && (
+            <>
+              {' · in the version of '}
+              <Link to="/services/$name/deploys/$id" params={{ name, id: deployId }}>
+                {shortId(deployId)}
+              </Link>
+            </>
+          )}
+        </span>
+      </p>
+    </header>
+  )
+}
+
+function Again({
+  service: { id, name },
+  run: { command, timeout_seconds: timeout },
+}: Pick<HeadProps, 'service' | 'run'>) {
+  const navigate = useNavigate()
+  const body = { ...(command !== null && { command }), timeout_seconds: timeout }
+  return (
+    <Action
+      run={send<JobRun>('POST', `/services/${id}/jobs`, body)}
+      onAccepted={(run) => void navigate({ to: '/services/$name/jobs/$id', params: { name, id: run.id } })}
+    >
+      Run again
+    </Action>
+  )
+}

@@ -1,0 +1,27 @@
+// What the server itself says in a log: its newest line, to be shown elsewhere.
+import { useEffect, useEffectEvent, useRef } from 'react'
+import { plainText } from './ansi.ts'
+import type { Line } from './lines.ts'
+import type { Log } from './log.ts'
+
+export interface News {
+  at: number
+  text: string
+}
+
+export function useNews(log: Log, onNews: ((news: News) => void) | undefined): void {
+  const seen = useRef(0)
+  const report = useEffectEvent(() => {
+    const news = log.lines.all().findLast((line) => line.number <= seen.current || isNews(line))
+    if (news && news.number > seen.current) {
+      seen.current = news.number
+      onNews?.({ at: news.at, text: plainText(news.step?.name ?? news.text) })
+    }
+  })
+  useEffect(() => log.subscribe(report), [log])
+}
+
+/** Of a step of a build, its beginning. */
+function isNews({ stream, step }: Line): boolean {
+  return stream === 'system' && (step === undefined || step.state === 'started')
+}
