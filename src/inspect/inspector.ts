@@ -1,6 +1,6 @@
 // Shows the actors to viewers of @statelyai/inspect, over WebSockets on a port of their own. Read-only.
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import type { AnyStateMachine } from 'xstate'
@@ -33,16 +33,16 @@ const refused = 1008
 /** Throws `address_in_use` if the address cannot be bound. */
 export async function openInspector(options: InspectorOptions): Promise<Inspector> {
   const { host, port, machines, actors } = options
-  const server = new WebSocketServer({
-    host,
-    port,
+  const server = createServer((_, response) => response.writeHead(426).end('this is a WebSocket'))
+  const sockets = new WebSocketServer({
+    server,
     maxPayload: maxPayloadBytes,
     verifyClient: ({ req }, decide) => {
       const status = refusalOf(req, options)
       decide(status === null, status ?? undefined)
     },
   })
-  server.on('connection', (socket) => {
+  sockets.on('connection', (socket) => {
     const viewer = new Viewer(socket, (kind) => definitionOf(machines[kind]!.machine))
     const end = actors.inspect((seen) => viewer.show(seen))
     socket.on('close', end)
@@ -51,14 +51,18 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
     socket.on('error', () => undefined)
     void viewer.list(actors.running())
   })
-  await once(server, 'listening').catch((error: Error) => {
+  server.listen(port, host)
+  await once(sockets, 'listening').catch((error: Error) => {
     throw new Failure('address_in_use', `cannot listen on ${host}:${port}: ${error.message}`, hint)
   })
   return {
     port: (server.address() as AddressInfo).port,
     async stop() {
-      for (const socket of server.clients) socket.terminate()
-      await new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets.clients) socket.terminate()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
     },
   }
 }

@@ -1,11 +1,14 @@
 // The inspector: the messages of @statelyai/inspect, who gets them, and that actors never wait for a viewer.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect'
+import { catalogue } from '../../machines/index.ts'
 import { Failure } from '../../src/errors.ts'
 import { openInspector } from '../../src/inspect/inspector.ts'
-import { protocolVersion } from '../../src/inspect/messages.ts'
+import { definitionOf, protocolVersion } from '../../src/inspect/messages.ts'
 import { connectViewer, inspectSamples, serverToken } from '../support/supervisor/inspector.ts'
 import { eventually, heldEffect, instant, temporaryStorage } from '../support/supervisor/supervision.ts'
 
@@ -146,6 +149,24 @@ test('an address that is in use is reported', async (t) => {
   await assert.rejects(again, { code: 'address_in_use' })
 })
 
+test('a connection that never becomes a viewer does not delay the stop', async (t) => {
+  const { inspector, address } = await inspectSamples(t, { storage: await temporaryStorage(t) })
+  const silent = connect(inspector.port, '127.0.0.1')
+  await once(silent, 'connect')
+  silent.write('GET / HTTP/1.1\r\n')
+  const closed = once(silent, 'close')
+  assert.equal((await fetch(address.replace('ws', 'http'))).status, 426)
+  await inspector.stop()
+  await closed
+})
+
+test('the definition of every kind is its chart without a context', () => {
+  for (const [kind, { machine }] of Object.entries(catalogue)) {
+    const { states, id, context } = JSON.parse(definitionOf(machine))
+    assert.deepEqual([id, Object.keys(states), context], [kind, Object.keys(machine.states), undefined])
+  }
+})
+
 /** The name of an event is all that a test can make long. */
 const longEvent = { type: 'x'.repeat(64 * 1024), at }
 
@@ -155,10 +176,15 @@ test('a viewer that stops reading is dropped, and no actor waits for it', async 
     effects: { work: heldEffect().effect },
   })
   await spawn('err-1')
+  // The fastest of five rounds: the machine has other work.
   const notes = async () => {
-    const begun = performance.now()
-    for (let count = 0; count < 200; count++) await send('err-1', { type: 'note', at })
-    return performance.now() - begun
+    const rounds: number[] = []
+    for (let round = 0; round < 5; round++) {
+      const begun = performance.now()
+      for (let count = 0; count < 20; count++) await send('err-1', { type: 'note', at })
+      rounds.push(performance.now() - begun)
+    }
+    return Math.min(...rounds)
   }
   await notes()
   const alone = await notes()
@@ -172,6 +198,6 @@ test('a viewer that stops reading is dropped, and no actor waits for it', async 
   for (let count = 0; count < 400; count++) await send('err-1', longEvent)
   stalled.socket.resume()
   assert.equal(await stalled.closed, 1006)
-  t.diagnostic(`200 transitions: ${alone.toFixed(0)} ms alone, ${behind.toFixed(0)} ms with a stalled viewer`)
+  t.diagnostic(`20 transitions: ${alone.toFixed(0)} ms alone, ${behind.toFixed(0)} ms with a stalled viewer`)
   assert.ok(behind < 5 * alone, `${behind} ms instead of ${alone}`)
 })

@@ -34,7 +34,7 @@ function Events({ actorId }: { actorId: string }) {
     <>
       <div className={styles.tools}>
         <span className="quiet" role="status">
-          {isConnected === false ? 'Connection lost. Reconnecting…' : isPaused ? 'Paused' : 'Live'}
+          {isPaused ? 'Paused' : reception[String(isConnected)]}
         </span>
         <button type="button" data-kind="small" onClick={() => dispatch({ type: 'paused' })}>
           {isPaused ? `Resume${heldBack.length === 0 ? '' : ` (${heldBack.length} new)`}` : 'Pause'}
@@ -50,6 +50,12 @@ function Events({ actorId }: { actorId: string }) {
       )}
     </>
   )
+}
+
+const reception: Record<string, string> = {
+  null: 'Connecting…',
+  true: 'Live',
+  false: 'Connection lost. Reconnecting…',
 }
 
 /** A message, or a gap in the reception. */
@@ -151,7 +157,14 @@ function MessageRow({ message }: { message: InspectMessage }) {
 
 /** The edges that a transition took, or the state in which the event arrived. */
 function Edges({ message: { from, to, microsteps } }: { message: InspectMessage }) {
-  if (microsteps.length === 0) return <code>{[from, to].filter(Boolean).join(' → ')}</code>
+  if (microsteps.length === 0) {
+    return (
+      <>
+        {from !== null && to === null && 'in '}
+        <code>{[from, to].filter(Boolean).join(' → ')}</code>
+      </>
+    )
+  }
   return microsteps.map(({ from: source, to: target, guard }) => (
     <div key={`${source} ${target}`}>
       <code>{source === target ? target : `${source} → ${target}`}</code>
