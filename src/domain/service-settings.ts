@@ -340,6 +340,13 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
 
 export const settingNames = Object.keys(serviceSettings) as SettingName[]
 
+/** The part of a service that a deploy freezes. */
+export function settingsOf(service: ServiceRow): ServiceSettings {
+  const names: ReadonlySet<string> = new Set([...settingNames, ...unsettableNames])
+  const settings = Object.entries(service).filter(([name]) => names.has(name))
+  return Object.fromEntries(settings) as ServiceSettings
+}
+
 /** The normalized path. Null for the root of the repository, as for an unset path. */
 function normalPath(path: string): string | null {
   const normal = posix.normalize(path).replace(/\/$/, '')

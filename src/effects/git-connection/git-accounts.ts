@@ -21,7 +21,7 @@ import {
 } from './authorization.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { accessRepository, findServed } from './repository-access.ts'
+import { accessRepository, compareUrlAt, findServed } from './repository-access.ts'
 import { useToken } from './tokens.ts'
 
 export interface TokenRequest {
@@ -49,6 +49,8 @@ export interface GitAccounts {
   connectToken(request: TokenRequest): Promise<{ id: string; isNew: boolean }>
   repositories(id: string): Promise<RepositoryList>
   branches(repoUrl: string): Promise<RemoteBranches>
+  /** The page with the commits between two; null for a repository of an unknown provider. */
+  compareUrl(repoUrl: string, from: string, to: string): string | null
   /** The connection that clones the repository of the service; null without one. */
   servingId(service: { id: string; repo_url: string | null }): string | null
 }
@@ -60,6 +62,8 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     connectToken: (request) => connectToken(ports, request),
     repositories: (id) => listRepositories(ports, id),
     branches: (repoUrl) => readBranches(ports, repoUrl),
+    compareUrl: (repoUrl, from, to) =>
+      compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
     servingId: (service) => servingIdOf(ports.storage, service),
   }
 }

@@ -86,6 +86,26 @@ export function findServed(connections: Connection[], repository: RepositoryUrl)
   return serving.sort((one, other) => (rank(one) > rank(other) ? -1 : 1))[0] ?? null
 }
 
+const publicInstances = [
+  { provider: 'github', base_url: 'https://github.com' },
+  { provider: 'gitlab', base_url: 'https://gitlab.com' },
+  { provider: 'gitea', base_url: 'https://codeberg.org' },
+] as const
+
+/** The page that lists the commits after `from` until `to`; null for an unknown provider. */
+export function compareUrlAt(
+  connections: readonly Pick<Connection, 'provider' | 'base_url'>[],
+  repository: RepositoryUrl,
+  from: string,
+  to: string,
+): string | null {
+  for (const { provider, base_url } of [...connections, ...publicInstances]) {
+    const path = pathAt(base_url, repository)?.replace(/(?:\.git)?\/*$/, '')
+    if (path) return `${base_url}/${path}${provider === 'gitlab' ? '/-' : ''}/compare/${from}...${to}`
+  }
+  return null
+}
+
 /** The path of the repository below the base URL; null if the repository is elsewhere. */
 function pathAt(baseUrl: string, repository: RepositoryUrl): string | null {
   const { kind, url } = repository

@@ -5,6 +5,7 @@ import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
 import { datastoreShellRoutes } from '../routes/datastore-shell.ts'
 import { datastoreRoutes, upgradeRoutes } from '../routes/datastores.ts'
+import { deployDiffRoutes } from '../routes/deploy-diffs.ts'
 import { deployRoutes, uploadRoutes } from '../routes/deploys.ts'
 import { diskRoutes } from '../routes/disks.ts'
 import { domainRoutes } from '../routes/domains.ts'
@@ -33,6 +34,7 @@ export const routes: readonly Route[] = [
   ...edgeRoutes,
   ...envRoutes,
   ...deployRoutes,
+  ...deployDiffRoutes,
   ...uploadRoutes,
   ...jobRoutes,
   ...datastoreRoutes,

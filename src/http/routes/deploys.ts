@@ -16,7 +16,6 @@ import {
   UploadQuery,
 } from '../../api/deploy.ts'
 import { conflict, Failure, invalidField, invalidRequest } from '../../errors.ts'
-import type { HttpContext } from '../pipeline/context.ts'
 import { type CallById, get, post, tagged, type Upload } from '../pipeline/route.ts'
 import { phaseTimesOf } from '../records/deploy-phases.ts'
 import { deployAdvice, findDeploy, toDeploy, toDeployWith } from '../records/deploy-record.ts'
@@ -28,16 +27,11 @@ import {
   deployRequest,
   noSource,
   queueDeploy,
-  rebuildCommand,
   sourceOf,
 } from '../rules/deploy-request.ts'
+import { findObstacle } from '../rules/rollback.ts'
 import { storeUpload } from '../rules/upload.ts'
 import { readsService, recordRoutes, runsService } from './record-routes.ts'
-
-interface Obstacle {
-  reason: string
-  hint?: string | undefined
-}
 
 export const deployRoutes = tagged('Deploys', [
   get('/deploys', {
@@ -145,24 +139,10 @@ export async function rollbackService(call: CallById<unknown, Rollback>): Promis
   assertNotSuspended(row)
   const target = findDeploy(context.storage, body.deploy_id)
   const obstacle = await findObstacle(context, row, target)
-  if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint)
+  if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint ?? undefined)
   const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
   const request = deployRequest(context, row, { trigger: 'rollback', source, by: requesterOf(call) })
   return queueDeploy(context, request, { eventId })
-}
-
-/** Why the deploy cannot run again. Null if it can, or if the engine does not respond. */
-async function findObstacle(context: HttpContext, row: ServiceRow, target: Deploy): Promise<Obstacle | null> {
-  if (target.service_id !== row.id) return { reason: 'is a deploy of another service' }
-  if (target.status !== 'live' && target.status !== 'deactivated') return { reason: 'was never live' }
-  const hint = rebuildCommand(row, target) ?? undefined
-  const { keepImages } = context.config
-  if (!context.storage.releases.has(target.id)) {
-    const reason = `its image was removed: the newest ${keepImages} of a service are kept (--keep-images)`
-    return { reason, hint }
-  }
-  const isThere = await context.observe.hasImage(target.image!)
-  return isThere === false ? { reason: 'its image no longer exists: it was removed from Docker', hint } : null
 }
 
 async function cancelDeploy(call: CallById): Promise<Deploy> {

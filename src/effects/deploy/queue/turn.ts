@@ -4,7 +4,7 @@ import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow, ServiceSettings } from '../../../../storage/services.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
-import { settingNames, unsettableNames } from '../../../domain/service-settings.ts'
+import { settingsOf } from '../../../domain/service-settings.ts'
 import { listens } from '../../../domain/service-types.ts'
 import { Failure } from '../../../errors.ts'
 import { checkFreeDisk } from '../../disk/disk.ts'
@@ -102,12 +102,6 @@ function requireService(ports: DeployPorts, serviceId: string): ServiceRow {
   const service = ports.storage.services.get(serviceId)
   if (!service || service.deleting) throw new Failure('not_found', 'the service is being deleted')
   return service
-}
-
-function settingsOf(service: ServiceRow): ServiceSettings {
-  const names: ReadonlySet<string> = new Set([...settingNames, ...unsettableNames])
-  const settings = Object.entries(service).filter(([name]) => names.has(name))
-  return Object.fromEntries(settings) as ServiceSettings
 }
 
 /** A rollback uses the release of its target; every other deploy uses the current settings. */
