@@ -38,6 +38,7 @@ export default defineConfig({
   build: {
     outDir: '../../dist/dashboard',
     emptyOutDir: true,
+    manifest: true,
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

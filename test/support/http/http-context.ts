@@ -257,7 +257,8 @@ function transition(
   }
   const at = new Date().toISOString()
   const by = revision === 1 ? row.by : null
-  const entry = { at, event: 'test', state: record.status, status: record.status, phase: null, by }
+  const phase = typeof record.phase === 'string' ? record.phase : null
+  const entry = { at, event: 'test', state: record.status, status: record.status, phase, by }
   return { row: { ...row, final: false, parked: null }, record, entry, service: null, event }
 }
 

@@ -30,11 +30,11 @@ async function install(): Promise<void> {
 }
 
 /** Closed after the test, which also removes its profile. */
-export async function openChromium(t: Scope): Promise<Browser> {
+export async function openChromium(t: Scope, more: string[] = []): Promise<Browser> {
   const browser = await launch({
     executablePath: programFile,
     // Its sandbox does not work as root; it only opens pages of this repository.
-    args: ['--disable-dev-shm-usage', ...(isRoot() ? ['--no-sandbox'] : [])],
+    args: ['--disable-dev-shm-usage', ...(isRoot() ? ['--no-sandbox'] : []), ...more],
   })
   t.after(() => browser.close())
   return browser
