@@ -37,6 +37,8 @@ export interface Kind {
   readers?: readonly string[]
   toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }
   toService?: (snapshot: never, before: never) => ServiceEffect | null
+  /** After how long a state times out by the limits of the server; null without such a limit. */
+  limitMs?: (state: string, limits: { fetchMs: number; buildMs: number; startMs: number }) => number | null
   /** The status of a discarded parked actor; `failed` by default. */
   discarded?: { status: string; service?: ServiceEffect }
 }

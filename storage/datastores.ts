@@ -47,6 +47,10 @@ export class Datastores {
     this.#passwords.put(id, this.#sealer.seal(password, rowOf(id)))
   }
 
+  nameOf(id: string): string | null {
+    return this.#rows.getOrNull(id)?.name ?? null
+  }
+
   /** An exact id wins over a name. Null for an unknown datastore or one in the trash. */
   idOf(idOrName: string): string | null {
     if (this.#rows.has(idOrName)) return this.#rows.getOrNull(idOrName)?.trashed ? null : idOrName

@@ -8,6 +8,7 @@ import { openDevices } from './access/devices.ts'
 import { openSessions, openTokens } from './access/hashed-tokens.ts'
 import { openServerToken } from './access/server-token.ts'
 import { openSetupCode } from './access/setup-code.ts'
+import { Activity } from './activity.ts'
 import { Actors, type ToRecord } from './actors/actors.ts'
 import { Addresses } from './addresses.ts'
 import { openArchives } from './archives.ts'
@@ -112,7 +113,10 @@ async function openTables(
   const names = new Names(store)
   const services = new Services(store, events, names)
   const boot = await countBoot(store)
-  const actors = new Actors(store, services, events, { boot, toRecord: options.toRecord })
+  const datastores = new Datastores(store, sealer, names)
+  const nameOf = (id: string) => services.nameOf(id) ?? datastores.nameOf(id)
+  const activity = new Activity(store, nameOf)
+  const actors = new Actors(store, services, events, { boot, activity, toRecord: options.toRecord })
   const onLogError = options.onLogError ? { onError: options.onLogError } : {}
   const logs = openLogs(join(directory, 'logs'), onLogError)
   const serviceLogs = { ...serviceLogLimits(options.serviceLogs), ...onLogError }
@@ -139,7 +143,9 @@ async function openTables(
     restoreFiles: openArchives(join(directory, 'restores'), (id) => actors.record(id) !== null, '.file'),
     certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
-    datastores: new Datastores(store, sealer, names),
+    datastores,
+    nameOf,
+    activity,
     env: openEnv(store, sealer),
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),

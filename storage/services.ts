@@ -128,6 +128,10 @@ export class Services {
     return named?.kind === 'service' ? this.#rows.get(named.id) : null
   }
 
+  nameOf(id: string): string | null {
+    return this.#rows.getOrNull(id)?.name ?? null
+  }
+
   /** The id of the service that has this custom domain (in normal form); null for a free domain. */
   holderOf(domain: string): string | null {
     return this.#domains.holderOf(domain)

@@ -186,7 +186,7 @@ function describeTimeout({ phase, limits, checkMs }: DeployContext): string {
   return `${phase} took longer than its limit of ${duration(limitMs)} (${option})`
 }
 
-function limitOf(
+export function limitOf(
   phase: Phase | null,
   limits: DeployInput['limits'],
 ): [limitMs: number, option: string] | null {

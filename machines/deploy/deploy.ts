@@ -19,6 +19,7 @@ import {
   initialContext,
   instantOf,
   type Listening,
+  limitOf,
   type Phase,
   superseded,
   type Turn,
@@ -45,6 +46,12 @@ export const readers = [
   'drainInstances',
   'removeTraces',
 ] as const
+
+/** The limit of a phase. Null for other states, and where the settings of the service decide. */
+export function limitMs(state: string, limits: DeployInput['limits']): number | null {
+  const [, phase] = /^running\.(\w+)$/.exec(state) ?? []
+  return phase === undefined ? null : (limitOf(phase as Phase, limits)?.[0] ?? null)
+}
 
 const owner = ({ context }: { context: DeployContext }) => ({ id: context.id, serviceId: context.serviceId })
 const after = (at: string, limitMs: number) => Date.parse(at) + limitMs

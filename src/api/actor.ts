@@ -1,6 +1,18 @@
 // Actors run the work of the server. A parked actor waits for an administrator.
 import { z } from 'zod'
-import { bounded, by, flag, id, identifier, name, text, time, timestamp, whole } from './parts/fields.ts'
+import {
+  bounded,
+  by,
+  flag,
+  id,
+  identifier,
+  name,
+  pageLimit,
+  text,
+  time,
+  timestamp,
+  whole,
+} from './parts/fields.ts'
 
 /** Every kind; test/http/routes/actors.test.ts compares them with the charts. */
 export const actorKinds = [
@@ -52,11 +64,35 @@ export type Transition = z.output<typeof Transition>
 
 export const ActorParams = z.object({ id: identifier.describe('Id of the actor.') })
 
+/** In the order of lists. */
+export const actorGroups = ['parked', 'active', 'ended'] as const
+
+const place = z
+  .string()
+  .regex(/^(parked|active|ended)\.[a-z-]{1,40}\.[\w-]{1,128}$/, {
+    error: 'must be the place from a `Link` header',
+  })
+  .transform((text) => {
+    const [group, kind, id] = text.split('.') as [(typeof actorGroups)[number], string, string]
+    return { group, kind, id }
+  })
+
 export const ActorsQuery = z.strictObject({
+  kind: z.enum(actorKinds).optional().describe('Only actors of this kind.'),
+  status: z.string().max(40).optional().describe('Only actors whose record has this status.'),
+  service: identifier.optional().describe('Only actors of this service or datastore: its id or name.'),
   parked: flag('Only parked actors.'),
-  limit: bounded(500, 1, 5000, 'Maximum number of actors; parked ones come first.'),
+  active: flag('Only actors that have not ended. Default true; `false` also lists ended ones.', true),
+  limit: pageLimit(100),
+  before: place.optional().describe('The place after which the page begins, from the `Link` header.'),
 })
 export type ActorsQuery = z.output<typeof ActorsQuery>
+
+export const ActorHistoryQuery = z.strictObject({
+  limit: pageLimit(500),
+  before: bounded(Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER, 'Only entries with a lower revision.'),
+})
+export type ActorHistoryQuery = z.output<typeof ActorHistoryQuery>
 
 const Parked = z
   .object({
@@ -80,10 +116,25 @@ const Parked = z
 export const Actor = z
   .object({
     id: z.string().describe('The id of the actor: the id of its record, or `edge`.'),
-    kind: z.string().describe(`One of ${actorKinds.join(', ')}.`),
+    kind: z.string().describe(`The name of its chart. One of ${actorKinds.join(', ')}.`),
     service_id: text.describe('Id of its service or datastore.'),
+    service_name: text.describe('Name of its service or datastore; null if that is gone.'),
     status: z.string().describe('The status of its record.'),
+    state: text.describe(
+      'The state of its chart, as in its history; of a parked actor the one in which it was parked.',
+    ),
+    revision: z.int().describe('The revision of its record.'),
+    restarts: whole.describe('How often it was restarted after internal errors; null if unknown.'),
+    version: whole.describe('The version of the chart that stored it; null if unknown.'),
+    current_version: whole.describe('The version of the chart in this server; null if it has none.'),
+    since: time.describe('When its newest transition was stored.'),
+    next_at: time.describe('When it next does something on its own: a retry, a renewal, a run, a backup.'),
     parked: Parked.nullable().describe('Null unless the actor is parked.'),
+    accepts: z
+      .array(z.string())
+      .describe(
+        'Types of the events that its state handles, some of them on a condition; none once it ended.',
+      ),
   })
   .meta({
     id: 'Actor',
@@ -93,9 +144,11 @@ export type Actor = z.output<typeof Actor>
 
 export const DiscardedActor = z
   .object({
-    ...Actor.shape,
     id,
+    kind: Actor.shape.kind,
+    service_id: Actor.shape.service_id,
     status: z.string().describe('`discarded`.'),
+    parked: z.null().describe('Always null.'),
     left_behind: z
       .array(
         z.object({

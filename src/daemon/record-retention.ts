@@ -1,5 +1,5 @@
 // Deletes old records: ended logins of terminals within a minute, because anyone can request them, and every
-// hour request ids, sessions, tokens, old deploys and others.
+// hour request ids, sessions, tokens, old deploys, old activity and others.
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
@@ -28,6 +28,7 @@ export function startRecordRetention(
     await storage.actors.removeFinal('disk-removal', expired, null)
     await storage.actors.removeFinal('git-connection', expired)
     await storage.gitAuthorizations.forgetExpired(Date.now())
+    await storage.activity.trim()
     await storage.actors.removeFinal('restore', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('disk-chown', Date.now() - outcomeLifetimeMs, null)
     await forgetOldDeploys(storage, owner)

@@ -1,11 +1,13 @@
 // The tables of actors. A row, its record, its history entry and its index keys are written together.
 // Writes work only inside a commit.
 
-import type { Key } from 'lmdb'
+import type { Activity } from '../activity.ts'
 import type { StoredEvents } from '../events.ts'
 import type { Services } from '../services.ts'
 import type { Commit, Store, Table } from '../store/store.ts'
-import type { ActiveActor, ActorRecord, ActorRow, ParkNote, ToRecord, Transition } from './actor-row.ts'
+import type { Range } from '../store/table.ts'
+import { ActorIndex } from './actor-index.ts'
+import type { ActiveActor, ActorRecord, ActorRow, ToRecord, Transition } from './actor-row.ts'
 import type { HistoryEntry, NewEntry } from './history-entry.ts'
 
 const firstEntriesRetained = 10
@@ -21,6 +23,7 @@ export interface RowOptions {
   /** The number of this start of the daemon. */
   boot: number
   toRecord: ToRecord
+  activity: Activity
 }
 
 export class ActorRows {
@@ -33,16 +36,18 @@ export class ActorRows {
   readonly #events: StoredEvents
   readonly #boot: number
   readonly #toRecord: ToRecord
+  readonly #activity: Activity
 
-  constructor(store: Store, services: Services, events: StoredEvents, { boot, toRecord }: RowOptions) {
+  constructor(store: Store, services: Services, events: StoredEvents, options: RowOptions) {
     this.rows = store.table('actors')
     this.records = store.table('records')
     this.index = new ActorIndex(store)
     this.#history = store.table('history')
     this.#services = services
     this.#events = events
-    this.#boot = boot
-    this.#toRecord = toRecord
+    this.#boot = options.boot
+    this.#toRecord = options.toRecord
+    this.#activity = options.activity
   }
 
   /** A damaged record is rebuilt from the snapshot. */
@@ -54,8 +59,16 @@ export class ActorRows {
   }
 
   historyOf(id: string, limit = noLimit): HistoryEntry[] {
-    const entries = [...this.#history.validRows({ start: [id, 0], end: [id, noLimit], limit })]
-    return entries.map(({ key, value }) => {
+    return this.#entries({ start: [id, 0], end: [id, noLimit], limit })
+  }
+
+  /** The newest entries with a lower revision than `before`, oldest first. */
+  newestOf(id: string, limit: number, before = noLimit): HistoryEntry[] {
+    return this.#entries({ start: [id, before - 1], end: [id, 0], reverse: true, limit }).reverse()
+  }
+
+  #entries(range: Range): HistoryEntry[] {
+    return [...this.#history.validRows(range)].map(({ key, value }) => {
       const [, revision] = key as [string, number]
       return { ...value, by: value.by ?? null, revision, boot: value.boot ?? null }
     })
@@ -81,14 +94,15 @@ export class ActorRows {
     this.index.update(row)
   }
 
-  /** In the history and in the feed, so that they never differ. */
+  /** In the history, the feed and the activity, so that they never differ. */
   publish(commit: Commit, row: Announced, { status }: ActorRecord, entry: NewEntry): void {
     const { id, kind, service_id, revision } = row
     this.#history.put([id, revision], { ...entry, boot: this.#boot })
     const expired = revision - lastEntriesRetained
     if (expired > firstEntriesRetained) this.#history.remove([id, expired])
     const transition = { actor_id: id, kind, ...entry, revision, boot: this.#boot }
-    commit.announce({ kind, id, service_id, status, revision, transition })
+    const number = commit.announce({ kind, id, service_id, status, revision, transition })
+    this.#activity.keep(number, service_id, transition)
   }
 
   erase(kind: string, serviceId: string, id: string): void {
@@ -122,108 +136,4 @@ export class ActorRows {
       return { id, status: 'failed', error: 'internal: the record of this actor is damaged' }
     }
   }
-}
-
-class ActorIndex {
-  /** `[kind, service, id]` of the actors that a restart restores. */
-  readonly #active: Table<1>
-  /** `[kind, service, id]` of every actor. Ids sort by age, so lists need no timestamp. */
-  readonly #lists: Table<1>
-  /** `[kind, service, id]` of every parked actor, with the reason. */
-  readonly #parked: Table<ParkNote>
-
-  constructor(store: Store) {
-    this.#active = store.table('active')
-    this.#lists = store.table('actor_lists')
-    this.#parked = store.table('parked')
-  }
-
-  active(kind?: string, serviceId?: string): Iterable<ActiveActor> {
-    return actorsIn(this.#active, kind, serviceId)
-  }
-
-  parked(kind?: string, serviceId?: string): Iterable<ActiveActor> {
-    return actorsIn(this.#parked, kind, serviceId)
-  }
-
-  /** Why and when the actor was parked; null for a damaged note. */
-  parkNote(actor: ActiveActor): ParkNote | null {
-    return this.#parked.getOrNull(toKey(actor))
-  }
-
-  /** Newest first, without the newest `offset`. LMDB itself skips their keys. */
-  ids(kind: string, serviceId: string, limit = noLimit, offset = 0): string[] {
-    const range = { start: [kind, serviceId, '\uffff'], end: [kind, serviceId, ''], reverse: true }
-    return [...this.#lists.keys({ ...range, limit, offset })].map((key) => (key as string[])[2]!)
-  }
-
-  /** Merged, newest first, older than `before`. Reads one key per service more than it yields. */
-  *newest(kind: string, serviceIds: readonly string[], before = '\uffff'): Iterable<string> {
-    const lists = serviceIds.map((serviceId) => this.#older(kind, serviceId, before))
-    const heads = lists.map((list) => list.next())
-    try {
-      while (true) {
-        let newest = -1
-        let id = ''
-        for (const [at, head] of heads.entries()) {
-          if (head.done || head.value < id) continue
-          newest = at
-          id = head.value
-        }
-        if (newest < 0) return
-        yield id
-        heads[newest] = lists[newest]!.next()
-      }
-    } finally {
-      for (const list of lists) list.return(undefined)
-    }
-  }
-
-  *#older(kind: string, serviceId: string, before: string): Generator<string, undefined> {
-    const range = { start: [kind, serviceId, before], end: [kind, serviceId, ''], reverse: true }
-    for (const key of this.#lists.keys(range)) {
-      const id = (key as string[])[2]!
-      if (id !== before) yield id
-    }
-  }
-
-  /** Actors of one kind, including final ones. A null owner means all owners. */
-  *listed(kind: string, owner: string | null): Iterable<ActiveActor> {
-    const range = { start: [kind, owner ?? '', ''], end: [kind, owner ?? '\uffff', '\uffff'] }
-    for (const key of this.#lists.keys(range)) yield toActor(key)
-  }
-
-  add(row: ActorRow): void {
-    this.#lists.put(toKey(row), 1)
-  }
-
-  update(row: ActorRow): void {
-    if (row.final || row.parked) this.#active.remove(toKey(row))
-    else this.#active.put(toKey(row), 1)
-    if (row.final || !row.parked) this.#parked.remove(toKey(row))
-  }
-
-  park(actor: ActiveActor, note: ParkNote): void {
-    this.#active.remove(toKey(actor))
-    this.#parked.put(toKey(actor), note)
-  }
-
-  remove(actor: ActiveActor): void {
-    for (const table of [this.#active, this.#lists, this.#parked]) table.remove(toKey(actor))
-  }
-}
-
-function* actorsIn(table: Table<unknown>, kind?: string, serviceId?: string): Iterable<ActiveActor> {
-  const start = [kind, serviceId].filter((part) => part !== undefined)
-  const range = start.length > 0 ? { start: [...start, ''], end: [...start, '\uffff'] } : {}
-  for (const key of table.keys(range)) yield toActor(key)
-}
-
-function toActor(key: Key): ActiveActor {
-  const [kind, service, id] = key as [string, string, string]
-  return { id, kind, service_id: service || null }
-}
-
-function toKey({ kind, service_id, id }: ActiveActor): string[] {
-  return [kind, service_id ?? '', id]
 }

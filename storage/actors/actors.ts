@@ -4,7 +4,9 @@ import type { StoredEvents } from '../events.ts'
 import type { ServicePatch, Services } from '../services.ts'
 import { StorageError } from '../store/errors.ts'
 import { idTime } from '../store/ids.ts'
+import { type Page, type PageRequest, paginate } from '../store/paginate.ts'
 import type { Commit, Store } from '../store/store.ts'
+import type { ActorFilter, ListedActor, Place } from './actor-index.ts'
 import type {
   ActiveActor,
   ActorRecord,
@@ -18,6 +20,7 @@ import type {
 import { ActorRows, type RowOptions } from './actor-rows.ts'
 import type { HistoryEntry } from './history-entry.ts'
 
+export type { ListedActor } from './actor-index.ts'
 export type {
   ActiveActor,
   ActorRecord,
@@ -32,7 +35,7 @@ export type { ActorTransition, By, HistoryEntry, NewEntry } from './history-entr
 
 export type ParkedActor = ActiveActor & ParkNote
 
-interface ActorOptions extends Pick<RowOptions, 'boot'> {
+interface ActorOptions extends Omit<RowOptions, 'toRecord'> {
   toRecord?: ToRecord | undefined
 }
 
@@ -63,15 +66,25 @@ export class Actors {
   readonly #services: Services
   readonly #all: ActorRows
 
-  constructor(store: Store, services: Services, events: StoredEvents, { boot, toRecord }: ActorOptions) {
+  constructor(
+    store: Store,
+    services: Services,
+    events: StoredEvents,
+    { toRecord, ...options }: ActorOptions,
+  ) {
     this.#store = store
     this.#services = services
-    this.#all = new ActorRows(store, services, events, { boot, toRecord: toRecord ?? unknownRecord })
+    this.#all = new ActorRows(store, services, events, { ...options, toRecord: toRecord ?? unknownRecord })
   }
 
   /** Throws `row_damaged` when the snapshot fails its checksum. */
   get(id: string): ActorRow | null {
     return this.#all.rows.get(id)
+  }
+
+  /** Also null when the snapshot fails its checksum. */
+  getOrNull(id: string): ActorRow | null {
+    return this.#all.rows.getOrNull(id)
   }
 
   /** A damaged record is rebuilt from the snapshot. The kind is not checked. */
@@ -90,17 +103,41 @@ export class Actors {
     return records.filter((record) => record !== null)
   }
 
-  /** One page over several services, newest first. */
+  /** One page over several services, newest first. The record of `before` may be deleted. */
   page<Kind extends string>(
     kind: Kind,
     serviceIds: readonly string[],
-    request: PageRequest<RecordOf<Kind>>,
-  ): Page<RecordOf<Kind>> {
-    return paginate(
-      this.#all.index.newest(kind, serviceIds, request.before),
-      (id) => this.record<Kind>(id),
-      request,
-    )
+    { before, ...request }: PageRequest<RecordOf<Kind>> & { before?: string | undefined },
+  ): { records: RecordOf<Kind>[]; next: string | null } {
+    const found = this.#all.index.newest(kind, serviceIds, before)
+    const { records, next } = paginate(found, ({ id }) => this.record<Kind>(id), request)
+    return { records, next: next?.id ?? null }
+  }
+
+  /** The newest actors of a kind, ended or not, of one owner or of all. */
+  newest(kind: string, owner: string | undefined, request: PageRequest<ActiveActor>): ActiveActor[] {
+    const found = this.#all.index.newest(kind, owner === undefined ? undefined : [owner])
+    return paginate(found, (actor) => actor, request).records
+  }
+
+  /** One page of actors of all kinds, after a listed one. */
+  survey(
+    filter: ActorFilter,
+    { after, ...request }: PageRequest<ListedActor> & { after?: Place | undefined },
+  ): Page<ListedActor, ListedActor> {
+    return paginate(this.#all.index.all(filter, after), (actor) => actor, request)
+  }
+
+  /** Also ended actors, but of those with a damaged row only unfinished ones. */
+  find(id: string): ListedActor | null {
+    const row = this.#all.rows.getOrNull(id)
+    const { index } = this.#all
+    if (row) return { id, kind: row.kind, service_id: row.service_id, group: index.groupOf(row) }
+    const isIt = (actor: ActiveActor) => actor.id === id
+    const parked = [...index.parked()].find(isIt)
+    if (parked) return { ...parked, group: 'parked' }
+    const active = [...index.active()].find(isIt)
+    return active ? { ...active, group: 'active' } : null
   }
 
   latest<Kind extends string>(kind: Kind, serviceId: string): RecordOf<Kind> | null {
@@ -115,6 +152,11 @@ export class Actors {
   /** The first ten and the last five hundred transitions, oldest first; at most `limit` of them. */
   history(id: string, limit?: number): HistoryEntry[] {
     return this.#all.historyOf(id, limit)
+  }
+
+  /** The newest transitions before a revision, oldest first. */
+  newestHistory(id: string, limit: number, before?: number): HistoryEntry[] {
+    return this.#all.newestOf(id, limit, before)
   }
 
   /** Throws `id_taken`, and `conflict` while its service is being deleted. */
@@ -151,12 +193,12 @@ export class Actors {
   }
 
   *parked(kind?: string, serviceId?: string): Iterable<ParkedActor> {
-    for (const actor of this.#all.index.parked(kind, serviceId)) yield this.#withNote(actor)
+    for (const actor of this.#all.index.parked(kind, serviceId)) yield this.withNote(actor)
   }
 
   /** Null for an actor that is not parked. */
   parkedOf(id: string): ParkedActor | null {
-    for (const actor of this.#all.index.parked()) if (actor.id === id) return this.#withNote(actor)
+    for (const actor of this.#all.index.parked()) if (actor.id === id) return this.withNote(actor)
     return null
   }
 
@@ -226,7 +268,7 @@ export class Actors {
     })
   }
 
-  #withNote(actor: ActiveActor): ParkedActor {
+  withNote(actor: ActiveActor): ParkedActor {
     const damaged = { at: null, code: 'row_damaged' as const, reason: 'the note with the reason is damaged' }
     return { ...actor, ...(this.#all.index.parkNote(actor) ?? damaged) }
   }
@@ -281,40 +323,6 @@ export class Actors {
 
 function unknownRecord(): never {
   throw new StorageError('row_damaged', 'this record is damaged and cannot be rebuilt')
-}
-
-interface PageRequest<Item> {
-  limit: number
-  /** Only records older than this id. The id itself may be deleted. */
-  before?: string | undefined
-  accepts?: (record: Item) => boolean
-}
-
-interface Page<Item> {
-  records: Item[]
-  /** The `before` of the next page; null on the last page. */
-  next: string | null
-}
-
-/** Bounds the reads of a filter that accepts almost nothing. The page is then shorter than its limit. */
-const maxScanned = 2000
-
-function paginate<Item>(
-  ids: Iterable<string>,
-  recordOf: (id: string) => Item | null,
-  { limit, accepts = () => true }: PageRequest<Item>,
-): Page<Item> {
-  const records: Item[] = []
-  let scanned = 0
-  let last: string | null = null
-  for (const id of ids) {
-    if (records.length === limit || scanned === maxScanned) return { records, next: last }
-    const record = recordOf(id)
-    if (record && accepts(record)) records.push(record)
-    scanned += 1
-    last = id
-  }
-  return { records, next: null }
 }
 
 function notParked(id: string): StorageError {

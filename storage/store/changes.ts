@@ -35,8 +35,9 @@ export function createChanges(lastNumber: number) {
   let head = lastNumber
   let oldestKnown = lastNumber
 
-  function numberAll(changes: Change[]): number {
-    for (const change of changes) change.number = ++head
+  /** Ends a transaction with so many changes. Returns the number of the newest change. */
+  function advance(count: number): number {
+    head += count
     return head
   }
 
@@ -60,7 +61,7 @@ export function createChanges(lastNumber: number) {
       return () => listeners.delete(listener)
     },
   }
-  return { numberAll, publish, feed }
+  return { head: () => head, advance, publish, feed }
 }
 
 /** A listener that throws is a bug and ends the process. It must not make a durable commit look failed. */

@@ -151,7 +151,8 @@ function oncePerText(callback: (text: string) => void): (text: string) => void {
 
 /** The part of the change feed that is open to a commit. */
 export interface Commit {
-  announce(change: NewChange): void
+  /** Returns the number of the change. */
+  announce(change: NewChange): number
   hasAnnounced(kind: string, id: string): boolean
 }
 
@@ -179,10 +180,14 @@ function createCommit(parts: TransactionParts) {
       id = root.getWriteTxnId()
       try {
         const result = write({
-          announce: (change) => announced.push({ number: 0, transition: null, ...change }),
+          announce(change) {
+            const number = changes.head() + announced.length + 1
+            announced.push({ number, transition: null, ...change })
+            return number
+          },
           hasAnnounced: (kind, id) => announced.some((change) => change.kind === kind && change.id === id),
         })
-        if (announced.length > 0) meta.put('commit', changes.numberAll(announced))
+        if (announced.length > 0) meta.put('commit', changes.advance(announced.length))
         return result
       } catch (error) {
         refusals.push(error)

@@ -1,8 +1,8 @@
 // The charts as the dashboard shows them: complete, in words, and with nothing drawn over something else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toChartGraph } from '../../machines/graph.ts'
 import { catalogue, type Kind } from '../../machines/index.ts'
-import { toChartGraph } from '../../src/dashboard/build/chart-graph.ts'
 import { layOut } from '../../src/dashboard/build/layout-charts.ts'
 import { eventWords, guardWords, labelOf } from '../../src/dashboard/chart/words.ts'
 

@@ -1,8 +1,8 @@
 // The main lines agree with the charts: neighbors are joined, and no state is forgotten.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type ChartGraph, toChartGraph } from '../../machines/graph.ts'
 import { catalogue, type Kind } from '../../machines/index.ts'
-import { type ChartGraph, toChartGraph } from '../../src/dashboard/build/chart-graph.ts'
 import { type Facts, lines } from '../../src/dashboard/chart/lines.ts'
 
 const kinds = Object.entries<Kind>(catalogue)

@@ -200,6 +200,7 @@ for (const [name, { show, expected, asksForOwn }] of Object.entries(sorts)) {
 export async function createServiceRecords({ storage: { actors, services } }: Pick<Api, 'storage'>) {
   const records = {
     deploys: ['deploy', 'dep-1'],
+    actors: ['deploy', 'dep-2'],
     jobs: ['job-run', 'job-1'],
     certificates: ['certificate', 'crt-1'],
   }
@@ -249,13 +250,17 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/auth/cli/{id}/deny',
     'GET /api/v1/inspect',
   ],
-  'read server': ['GET /api/v1/info'],
+  'read server': ['GET /api/v1/info', 'GET /api/v1/machines/{kind}'],
   'read filtered': [
     'GET /api/v1/events',
     'GET /api/v1/services',
     'GET /api/v1/certificates',
     'GET /api/v1/deploys',
     'GET /api/v1/jobs',
+    'GET /api/v1/actors',
+    'GET /api/v1/activity',
+    'GET /api/v1/machines',
+    'GET /api/v1/machines/{kind}/times',
   ],
   'read service': [
     'GET /api/v1/services/{id}',
@@ -264,11 +269,14 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/services/{id}/domains',
     'GET /api/v1/services/{id}/env',
     'GET /api/v1/services/{id}/deploys',
+    'GET /api/v1/services/{id}/phase-times',
     'GET /api/v1/services/{id}/jobs',
     'GET /api/v1/services/{id}/schedule',
     'GET /api/v1/services/{id}/schedule/history',
   ],
   'read record': [
+    'GET /api/v1/actors/{id}',
+    'GET /api/v1/actors/{id}/history',
     'GET /api/v1/certificates/{id}/history',
     'GET /api/v1/certificates/{id}/why',
     'GET /api/v1/deploys/{deploy_id}',
@@ -283,7 +291,6 @@ const list: Record<RequiredCredentials, string[]> = {
   read: [
     'GET /metrics',
     'GET /api/v1/certificate-authority',
-    'GET /api/v1/actors',
     'GET /api/v1/git/connections',
     'GET /api/v1/git/connections/{id}',
     'GET /api/v1/git/connections/{id}/history',

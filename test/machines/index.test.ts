@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type AnyStateNode, createActor, toPromise } from 'xstate'
+import { createActor, toPromise } from 'xstate'
+import { nodesOf } from '../../machines/graph.ts'
 import { catalogue, type Kind } from '../../machines/index.ts'
+import { toMermaid } from '../../machines/mermaid.ts'
 import { type SlotInput, type SlotOutput, slot } from '../../machines/slot.ts'
-import { toMermaid } from '../support/machines/mermaid.ts'
 
 /** The slots that run again if an aborted effect before them ended late. */
 const cleanups: Record<string, string[]> = {
@@ -43,11 +44,6 @@ test('every state of every chart has a short description', () => {
     [],
   )
 })
-
-function* nodesOf(node: AnyStateNode): Generator<AnyStateNode> {
-  yield node
-  for (const child of Object.values(node.states)) yield* nodesOf(child)
-}
 
 test('an unimplemented slot fails immediately and names its machine', async () => {
   const actor = createActor(slot<SlotInput, SlotOutput>(), { input: { id: 'dep-1' } })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { machine } from '../../machines/deploy/deploy.ts'
-import { toMermaid } from '../support/machines/mermaid.ts'
+import { toMermaid } from '../../machines/mermaid.ts'
 
 /** `a → b → c` as pairs. */
 function stepsIn(line: string): string[] {

@@ -54,13 +54,13 @@ export const identifier = z.string().min(1).max(128)
 const yes = ['', '1', 'true', 'yes', 'y', 'on']
 const no = ['0', 'false', 'no', 'n', 'off']
 
-/** A flag in a query: false when absent; the bare key means true. */
-export function flag(description: string) {
+/** A flag in a query: `absent` when absent, and true for the bare key. */
+export function flag(description: string, absent = false) {
   return z
     .string()
     .refine((text) => [...yes, ...no].includes(text.toLowerCase()), { error: 'must be true or false' })
     .optional()
-    .transform((text) => text !== undefined && yes.includes(text.toLowerCase()))
+    .transform((text) => (text === undefined ? absent : yes.includes(text.toLowerCase())))
     .meta({ description, type: 'boolean' })
 }
 
@@ -113,14 +113,14 @@ export function cursor(prefix: string) {
     .describe('Only entries that are older than this id. The `Link` header has the next page.')
 }
 
+export function pageLimit(fallback: number) {
+  const meaning = 'Maximum number of entries. Values below 1 count as 1, values above 500 as 500.'
+  return clamped(fallback, 1, 500, meaning)
+}
+
 export function pageFields(prefix: string) {
   return {
-    limit: clamped(
-      20,
-      1,
-      500,
-      'Maximum number of entries. Values below 1 count as 1, values above 500 as 500.',
-    ),
+    limit: pageLimit(20),
     before: cursor(prefix),
   }
 }

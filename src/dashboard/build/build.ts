@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { toChartGraph } from '../../../machines/graph.ts'
 import { catalogue } from '../../../machines/index.ts'
 import { labelOf } from '../chart/words.ts'
-import { toChartGraph } from './chart-graph.ts'
 import { layOut } from './layout-charts.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))

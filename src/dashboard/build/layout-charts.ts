@@ -1,7 +1,7 @@
 // Lays the charts out when the dashboard is built, so that no page carries a layout engine. Text is
 // monospaced, so its width needs no browser.
 import elk, { type ElkExtendedEdge, type ElkNode, type LayoutOptions } from 'elkjs/lib/elk.bundled.js'
-import type { ChartEdge, ChartGraph, ChartState } from './chart-graph.ts'
+import type { ChartEdge, ChartGraph, ChartState } from '../../../machines/graph.ts'
 
 export interface ChartLayout {
   width: number

@@ -34,6 +34,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Domains: 'The hosts of services.',
   Certificates: 'The certificates of hosts.',
   Actors: 'The actors behind the records; parked ones wait for an administrator after an internal error.',
+  Charts: 'The statecharts of the actors.',
   Edge: 'The reverse proxy in front of public services.',
   Env: 'The env variables of services.',
   Deploys: 'Deploys of services, and their logs.',

@@ -1,5 +1,6 @@
 // Sends all responses and logs requests. Paths are logged without the query, which may contain a token.
 import { createReadStream } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
@@ -73,14 +74,14 @@ function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown
     const more: HeaderList = encoding === null ? [] : [['Content-Encoding', encoding]]
     response.send(200, headers.unchanging(requestId, result.contentType, more), body)
   } else if (result instanceof Raw) {
-    response.send(result.status, headers.typed(requestId, result.contentType), result.body)
+    sendText(pending, result.status, headers.typed(requestId, result.contentType), result.body)
   } else if (result instanceof Page) {
     const page = withTheme(result.html, request.headers.get('cookie'))
     response.send(result.status, headers.page(requestId, result.headers), page)
   } else if (result instanceof WithHeaders) {
     sendJson(parts, pending, result.status ?? status, result.body, result.headers)
   } else if (result instanceof Replayed) {
-    response.send(status, headers.repeated(requestId), toJson(pending.caller, result.body))
+    sendText(pending, status, headers.repeated(requestId), toJson(pending.caller, result.body))
   } else sendJson(parts, pending, status, result, [])
   const isOwn = result instanceof Raw || result instanceof Page || result instanceof WithHeaders
   logRequest(parts, pending, (isOwn ? result.status : undefined) ?? status)
@@ -95,7 +96,26 @@ function sendJson(
 ): void {
   const { caller, response, requestId } = pending
   if (status === 204) response.send(204, headers.empty(requestId, [...allowHeader(pending), ...more]))
-  else response.send(status, headers.json(requestId, more), toJson(caller, body))
+  else sendText(pending, status, headers.json(requestId, more), toJson(caller, body))
+}
+
+/** Below it, compressing costs more than it saves. */
+const minCompressedChars = 8 * 1024
+
+/** Other sites cannot make a browser send its cookie, so they learn nothing from the size of a response. */
+function sendText(
+  { request, response }: PendingRequest,
+  status: number,
+  list: HeaderList,
+  text: string,
+): void {
+  const accepted = request.headers.get('accept-encoding') ?? ''
+  if (text.length < minCompressedChars || !/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted)) {
+    response.send(status, list, text)
+    return
+  }
+  const encoded = [...list, ['Content-Encoding', 'gzip'], ['Vary', 'Accept-Encoding']] as const
+  response.send(status, encoded, gzipSync(text, { level: 1 }))
 }
 
 function openStream(

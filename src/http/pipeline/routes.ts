@@ -1,5 +1,6 @@
 // All routes, one file per noun.
 import { accountRoutes, sessionRoutes, tokenRoutes } from '../routes/account.ts'
+import { activityRoutes } from '../routes/activity.ts'
 import { actorRoutes } from '../routes/actors.ts'
 import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
@@ -14,6 +15,7 @@ import { envRoutes } from '../routes/env.ts'
 import { gitConnectionRoutes } from '../routes/git-connections.ts'
 import { inspectRoutes } from '../routes/inspect.ts'
 import { jobRoutes } from '../routes/jobs.ts'
+import { machineRoutes } from '../routes/machines.ts'
 import { pageRoutes } from '../routes/pages.ts'
 import { registryRoutes } from '../routes/registries.ts'
 import { serverRoutes } from '../routes/server.ts'
@@ -48,5 +50,7 @@ export const routes: readonly Route[] = [
   ...trashRoutes,
   ...actorRoutes,
   ...inspectRoutes,
+  ...activityRoutes,
+  ...machineRoutes,
   ...pageRoutes,
 ]

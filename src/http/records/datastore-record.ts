@@ -88,6 +88,9 @@ export function redactedFor(caller: Caller | null, datastore: Datastore): Datast
   return { ...datastore, password: null, internal_url: null, external_url: null }
 }
 
-function nextBackupAt({ backup_schedule: schedule, backups_since: since }: DatastoreRecord): string | null {
+export function nextBackupAt({
+  backup_schedule: schedule,
+  backups_since: since,
+}: DatastoreRecord): string | null {
   return schedule === null ? null : (nextTime(schedule, new Date(since))?.toISOString() ?? null)
 }

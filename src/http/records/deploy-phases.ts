@@ -65,7 +65,7 @@ function isTypical({ status, source }: ActorRecord): boolean {
   return wasLive && (source as { kind: string }).kind !== 'reuse'
 }
 
-function spreadOf(durationsMs: readonly number[]): PhaseTimes['total'] {
+export function spreadOf(durationsMs: readonly number[]): PhaseTimes['total'] {
   if (durationsMs.length === 0) return null
   const sorted = durationsMs.toSorted((a, b) => a - b)
   const at = (part: number) => sorted[Math.ceil(part * sorted.length) - 1]!

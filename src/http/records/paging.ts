@@ -1,5 +1,6 @@
 // Pagination: the response is an array with one page, and the `Link` header refers to the next page.
 import type { ActorRecord } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { reachesService } from '../../account/rights.ts'
 import { notFound } from '../../errors.ts'
 import { type Call, type CallById, WithHeaders } from '../pipeline/route.ts'
@@ -60,4 +61,9 @@ function servicesOf({ context, caller }: Pick<Call, 'context' | 'caller'>, wante
   const id = services.get(wanted)?.id
   if (id && reachesService(caller, id)) return [id]
   throw notFound('there is no such service')
+}
+
+/** The id of a service or datastore, also of one that is gone. */
+export function ownerOf({ services, datastores }: Storage, idOrName: string): string {
+  return services.get(idOrName)?.id ?? datastores.idOf(idOrName) ?? idOrName
 }

@@ -19,10 +19,15 @@ export function toSchedule(storage: Storage, row: ServiceRow): Schedule {
     overlap: row.overlap ?? 'skip',
     status,
     error: status === 'failed' ? (record?.error ?? null) : null,
-    next: status === 'waiting' ? nextRuns(row.schedule!, timezone) : [],
+    next: status === 'waiting' ? nextRuns(row.schedule!, timezone, maxNextRuns) : [],
     last_run: lastRun(storage, record),
     last_skip: record?.last_skip ?? null,
   }
+}
+
+export function nextRunAt(storage: Storage, row: ServiceRow): string | null {
+  if (scheduleStatus(storage, row) !== 'waiting') return null
+  return nextRuns(row.schedule!, row.timezone ?? 'UTC', 1)[0] ?? null
 }
 
 export function scheduleStatus(storage: Storage, row: ServiceRow): Schedule['status'] {
@@ -44,9 +49,9 @@ function lastRun({ actors }: Storage, record: ShownSchedule | null): JobRun | nu
   return record?.last_run ? (actors.record(record.last_run.job_id) as JobRun | null) : null
 }
 
-function nextRuns(schedule: string, timezone: string): string[] {
+function nextRuns(schedule: string, timezone: string, limit: number): string[] {
   const instants: string[] = []
-  for (let at = new Date(); instants.length < maxNextRuns; ) {
+  for (let at = new Date(); instants.length < limit; ) {
     const next = nextTime(schedule, at, timezone)
     if (next === null) break
     instants.push(next.toISOString())

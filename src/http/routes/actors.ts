@@ -1,38 +1,51 @@
-// Actors, for administrators: lists unfinished ones, and retries or discards parked ones.
+// Actors, for administrators: lists them with their histories, and retries or discards parked ones.
 import { z } from 'zod'
-import type { ParkedActor } from '../../../storage/actors/actors.ts'
+import type { ListedActor, ParkedActor } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { tokenIdOf } from '../../account/api-tokens.ts'
-import { Actor, ActorParams, ActorsQuery, DiscardedActor } from '../../api/actor.ts'
+import { reachesService } from '../../account/rights.ts'
+import {
+  Actor,
+  ActorHistoryQuery,
+  ActorParams,
+  ActorsQuery,
+  actorGroups,
+  DiscardedActor,
+  HistoryEntry,
+} from '../../api/actor.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { Failure, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type Call, type CallById, get, post, tagged } from '../pipeline/route.ts'
+import { type Call, type CallById, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
 import { findActor, toActor } from '../records/actor-record.ts'
+import { ownerOf, paged } from '../records/paging.ts'
 import { resumeEdge } from './edge.ts'
 
-const kinds: Record<string, string> = {
-  bak: 'backup',
-  cli: 'terminal-login',
-  crt: 'certificate',
-  dep: 'deploy',
-  dsk: 'disk-removal',
-  dst: 'datastore',
-  git: 'git-connection',
-  job: 'job-run',
-  own: 'disk-chown',
-  rst: 'restore',
-  sch: 'cron-schedule',
-  svc: 'service-removal',
-}
+const readsActor = { role: 'read', scope: 'record', params: ActorParams } as const
 
 export const actorRoutes = tagged('Actors', [
   get('/actors', {
     role: 'read',
-    summary: 'Lists active actors, and actors that are parked after an error in the server',
+    scope: 'filtered',
+    summary: 'Lists actors: those that an internal error parked, active ones, and ended ones on request',
+    description: 'Parked actors come first, then active, then ended ones; each by kind, the newest first.',
     query: ActorsQuery,
     response: z.array(Actor),
     handler: listActors,
+  }),
+  get('/actors/{id}', {
+    ...readsActor,
+    summary: 'Returns an actor, also one that has ended',
+    response: Actor,
+    handler: ({ context: { storage }, params }) => findActor(storage, params.id),
+  }),
+  get('/actors/{id}/history', {
+    ...readsActor,
+    summary:
+      'Lists the newest transitions of an actor, oldest first; the first 10 and the last 500 are stored',
+    query: ActorHistoryQuery,
+    response: z.array(HistoryEntry),
+    handler: listHistory,
   }),
   post('/actors/{id}/retry', {
     summary: 'Resumes a parked actor',
@@ -58,31 +71,38 @@ export const actorRoutes = tagged('Actors', [
   }),
 ])
 
-function listActors({ context: { storage }, query }: Call<unknown, ActorsQuery>): Actor[] {
-  const { actors } = storage
-  const views: Actor[] = []
-  for (const actor of actors.parked()) {
-    if (views.length < query.limit) views.push(toActor(storage, actor, actor))
-  }
-  if (query.parked) return views
-  for (const actor of actors.active()) {
-    if (views.length >= query.limit) break
-    views.push(toActor(storage, actor, null))
-  }
-  return views
+function listActors(call: Call<unknown, ActorsQuery>): WithHeaders<Actor[]> {
+  const { caller, query } = call
+  const { storage } = call.context
+  const { kind, status, parked, active, limit, before: after } = query
+  const groups = parked ? (['parked'] as const) : actorGroups.filter((group) => !active || group !== 'ended')
+  const owner = query.service === undefined ? undefined : ownerOf(storage, query.service)
+  const accepts = ({ id, service_id }: ListedActor) =>
+    reachesService(caller, service_id) &&
+    (status === undefined || storage.actors.record(id)?.status === status)
+  const filter = { groups, kind, owner }
+  const { records, next } = storage.actors.survey(filter, { limit, after, accepts })
+  const place = next && `${next.group}.${next.kind}.${next.id}`
+  return paged(
+    call,
+    records.map((actor) => toActor(storage, actor)),
+    place,
+  )
+}
+
+function listHistory(call: CallById<ActorHistoryQuery>): WithHeaders<HistoryEntry[]> {
+  const { params, query } = call
+  const { actors } = call.context.storage
+  if (!actors.find(params.id)) throw notFound('there is no such actor')
+  const entries = actors.newestHistory(params.id, query.limit, query.before)
+  const [first] = entries
+  const isLast = first === undefined || actors.newestHistory(params.id, 1, first.revision).length === 0
+  return paged(call, entries, isLast ? null : String(first.revision))
 }
 
 /** The response to a repeated request: the actor as it is now. */
-function replayRetry(context: HttpContext, id: string): Actor {
-  const { actors } = context.storage
-  const record = actors.record(id)
-  // The actor may have finished.
-  if (record && !actors.parkedOf(id) && ![...actors.active()].some((actor) => actor.id === id)) {
-    const kind = kindOf(id)
-    const service_id = typeof record.service_id === 'string' ? record.service_id : null
-    return { id, kind, service_id, status: record.status, parked: null }
-  }
-  return findActor(context.storage, id)
+function replayRetry({ storage }: HttpContext, id: string): Actor {
+  return findActor(storage, id)
 }
 
 /** Lists the actor's Docker objects first, so it fails while the engine does not respond. */
@@ -113,8 +133,4 @@ function findParked({ actors }: Storage, id: string): ParkedActor {
   if (parked) return parked
   if (actors.record(id)) throw new Failure('not_parked', `${id} is not parked`)
   throw notFound('there is no such actor')
-}
-
-function kindOf(id: string): string {
-  return kinds[id.split('-')[0]!] ?? id
 }

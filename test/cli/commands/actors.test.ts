@@ -7,14 +7,29 @@ import { type FakeResponse, problem } from '../../support/cli/fake-server.ts'
 
 const since = new Date(Date.now() - 2 * 3600_000 - 90_000).toISOString()
 const words = { on_retry: 'it goes on', on_discard: 'nothing supervises it' }
+const known = { service_name: null, revision: 3, restarts: 0, version: 1, current_version: 1, next_at: null }
 const edge: Actor = {
+  ...known,
   id: 'edge',
   kind: 'edge',
   service_id: null,
   status: 'failed',
+  state: 'serving',
+  since,
+  accepts: [],
   parked: { since, code: 'failed_repeatedly', reason: 'a bug', ...words },
 }
-const deploy: Actor = { id: 'dep-1', kind: 'deploy', service_id: 'svc-1', status: 'live', parked: null }
+const deploy: Actor = {
+  ...known,
+  id: 'dep-1',
+  kind: 'deploy',
+  service_id: 'svc-1',
+  status: 'live',
+  state: 'live',
+  since,
+  accepts: ['instances.reported'],
+  parked: null,
+}
 const left_behind = [{ type: 'container', name: 'berth-edge' }]
 
 async function start(t: TestContext, acted: FakeResponse = { body: { ...edge, left_behind } }) {

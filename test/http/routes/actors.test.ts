@@ -6,7 +6,7 @@ import { actorKinds } from '../../../src/api/actor.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
 import { endlessEffects, restingActors } from '../../support/storage/parked-kinds.ts'
-import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { instant as at, silentLogger } from '../../support/supervisor/supervision.ts'
 
 const resting = restingActors()
@@ -153,4 +153,102 @@ test('discarding an approved terminal login revokes the token that it created', 
   await storage.commit((commit) => storage.tokens.insert(commit, 'bth_made', row))
   assert.equal((await call('POST', `/actors/${id}/discard`)).status, 200)
   assert.equal(storage.tokens.bySecret('bth_made'), null)
+})
+
+test('an actor shows its state, what it accepts and what it does next, but no context', async (t) => {
+  const { call, park, storage } = await start(t)
+  const certificate = one('certificate', 'waiting')
+  await storage.actors.create(certificate.transition)
+  const deploy = await park(one('deploy', 'running.building'))
+
+  const waiting = (await call('GET', `/actors/${certificate.id}`)).body
+  const { parked, ...stuck } = (await call('GET', `/actors/${deploy}`)).body
+
+  const { version, current_version, ...shown } = waiting
+  assert.equal(version, current_version)
+  assert.deepEqual(shown, {
+    id: certificate.id,
+    kind: 'certificate',
+    service_id: 'svc-1',
+    service_name: 'shop',
+    status: 'valid',
+    state: 'waiting',
+    revision: 1,
+    restarts: 0,
+    since: at,
+    next_at: '2099-01-01T00:00:00.000Z',
+    parked: null,
+    accepts: ['retry'],
+  })
+  assert.deepEqual([stuck.state, stuck.status, stuck.accepts], ['running.building', 'failed', []])
+  assert.equal((parked as { code: string }).code, 'failed_repeatedly')
+  assert.deepEqual((await call('GET', '/actors/dep-none')).body.code, 'not_found')
+})
+
+test('the list is parked, active, then ended actors, by kind and newest first, in pages', async (t) => {
+  const { call, park, storage } = await start(t)
+  await park(one('job-run'))
+  for (const id of ['dep-2', 'dep-3', 'dep-4', 'dep-5']) {
+    const final = id > 'dep-3'
+    await storage.actors.create(transitionOf({ id, final }, { status: final ? 'failed' : 'live' }))
+  }
+  await storage.actors.create(transitionOf({ id: 'bak-2', kind: 'backup', service_id: 'dst-1' }))
+  const read = async (query: string) => {
+    const { body, headers } = await call('GET', `/actors?${query}`)
+    const next = /[?&](before=[^&>]+)/.exec(headers.get('link') ?? '')?.[1]
+    return { ids: (body as unknown as { id: string }[]).map(({ id }) => id), next }
+  }
+
+  const everything = ['job-1', 'bak-2', 'dep-3', 'dep-2', 'dep-5', 'dep-4']
+  assert.deepEqual((await read('active=false')).ids, everything)
+  assert.deepEqual((await read('')).ids, everything.slice(0, 4))
+  const seen: string[] = []
+  for (let next: string | undefined = ''; next !== undefined; ) {
+    const page: { ids: string[]; next: string | undefined } = await read(`active=false&limit=1&${next}`)
+    seen.push(...page.ids)
+    next = page.next
+  }
+  assert.deepEqual(seen, everything)
+  assert.deepEqual((await read('active=false&kind=deploy&status=failed')).ids, ['dep-5', 'dep-4'])
+  assert.deepEqual((await read('service=shop&kind=deploy')).ids, ['dep-3', 'dep-2'])
+  assert.deepEqual((await read('service=dst-1')).ids, ['bak-2'])
+  assert.deepEqual((await call('GET', '/actors?before=x')).status, 400)
+})
+
+test('the history of any actor is read in pages of revisions', async (t) => {
+  const { call, storage } = await start(t)
+  await storage.actors.create(transitionOf({ id: 'bak-2', kind: 'backup', service_id: null }))
+  for (let revision = 2; revision <= 5; revision++)
+    await storage.actors.advance(transitionOf({ id: 'bak-2', kind: 'backup', service_id: null, revision }))
+  const read = async (query: string) => {
+    const { body, headers } = await call('GET', `/actors/bak-2/history?${query}`)
+    const revisions = (body as unknown as { revision: number }[]).map(({ revision }) => revision)
+    return [revisions, /[?&]before=(\d+)/.exec(headers.get('link') ?? '')?.[1]]
+  }
+
+  assert.deepEqual(await read(''), [[1, 2, 3, 4, 5], undefined])
+  assert.deepEqual(await read('limit=2'), [[4, 5], '4'])
+  assert.deepEqual(await read('limit=2&before=4'), [[2, 3], '2'])
+  assert.deepEqual(await read('limit=2&before=2'), [[1], undefined])
+  assert.equal((await call('GET', '/actors/bak-9/history')).body.code, 'not_found')
+})
+
+test('a token that is limited to services finds only their actors, charts and activity', async (t) => {
+  const { call, storage } = await start(t)
+  await storage.actors.create(transitionOf({ id: 'dep-2', service_id: 'svc-1' }))
+  await storage.actors.create(transitionOf({ id: 'dep-3', service_id: 'svc-2' }))
+  const row = { id: 'tok-1', name: 'ci', role: 'read' as const, services: ['svc-1'], hint: 'hint' }
+  const dates = { created_at: at, expires_at: null, last_used_at: at }
+  await storage.commit((commit) => storage.tokens.insert(commit, 'bth_one', { ...row, ...dates }))
+  const read = async (path: string) => (await call('GET', path, undefined, { token: 'bth_one' })).body
+
+  const lists = await Promise.all(['/actors', '/activity'].map(read))
+  assert.deepEqual(
+    lists.map((list) => (list as unknown as { service_id: string }[]).map(({ service_id }) => service_id)),
+    [['svc-1'], ['svc-1']],
+  )
+  const machines = (await read('/machines')) as unknown as { kind: string; actors: object }[]
+  assert.deepEqual(machines.find(({ kind }) => kind === 'deploy')?.actors, { queued: 1 })
+  assert.equal((await read('/actors/dep-3')).code, 'insufficient_role')
+  assert.equal((await read('/actors/dep-3/history')).code, 'insufficient_role')
 })

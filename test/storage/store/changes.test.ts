@@ -97,11 +97,9 @@ test('a refused commit uses no number', async (t) => {
 })
 
 test('the memory is limited to the newest changes, and reports where it starts', () => {
-  const { numberAll, publish, feed } = createChanges(0)
+  const { advance, publish, feed } = createChanges(0)
   for (let revision = 1; revision <= 20_000; revision++) {
-    const changes = [{ ...change, revision, number: 0 }]
-    numberAll(changes)
-    publish(changes)
+    publish([{ ...change, revision, number: advance(1) }])
   }
 
   const known = (after: number) => feed.since(after)?.length ?? null

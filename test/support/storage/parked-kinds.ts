@@ -1,6 +1,7 @@
 // A stored actor of every kind in every state in which its chart can wait, with effects that never end.
 import type { AnyMachineSnapshot, AnyStateMachine, StateNode, StateValue } from 'xstate'
 import { catalogue, type Kind, type KindName } from '../../../machines/index.ts'
+import { pathOf } from '../../../src/supervisor/transition.ts'
 import type { ActorRecord, Transition } from '../../../storage/actors/actors.ts'
 import { forever } from '../machines/machine-run.ts'
 import { instant } from '../supervisor/supervision.ts'
@@ -159,7 +160,7 @@ function actorsIn(select: (machine: AnyStateMachine) => StateValue[], idOf: IdOf
   const kinds = Object.keys(catalogue) as KindName[]
   return kinds.flatMap((kind) => {
     const { machine } = catalogue[kind] as Kind
-    return select(machine).map((value) => restingActor(kind, value, idOf(kind, nameOf(value))))
+    return select(machine).map((value) => restingActor(kind, value, idOf(kind, pathOf(value))))
   })
 }
 
@@ -200,8 +201,10 @@ function restingActor(kind: KindName, value: StateValue, id: string): RestingAct
   const service_id = typeof record.service_id === 'string' ? record.service_id : null
   const final = snapshot.status === 'done'
   const row = { id, kind, service_id, version, snapshot: JSON.parse(JSON.stringify(stored)), final }
-  const state = nameOf(snapshot.value)
-  return { kind, id, state, record, transition: { ...transitionOf(row), record } }
+  const state = pathOf(snapshot.value)
+  const { entry, ...created } = transitionOf(row)
+  const { status } = record
+  return { kind, id, state, record, transition: { ...created, record, entry: { ...entry, state, status } } }
 }
 
 /** The active effects of a state in stored form. */
@@ -231,12 +234,7 @@ function valuesOf(machine: AnyStateMachine, isWanted: (leaf: StateNode) => boole
   }
   return leaves(machine.root as StateNode)
     .filter(isWanted)
-    .map(({ path }) => path.reduceRight<StateValue>((value, name) => ({ [name]: value }), {}))
-}
-
-function nameOf(value: StateValue): string {
-  if (typeof value === 'string') return value
-  return Object.entries(value)
-    .map(([name, inner]) => `${name}.${nameOf(inner!)}`)
-    .join(' ')
+    .map(({ path, key }) =>
+      path.slice(0, -1).reduceRight<StateValue>((value, name) => ({ [name]: value }), key),
+    )
 }

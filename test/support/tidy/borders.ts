@@ -38,6 +38,7 @@ function machine(of: string): Border {
 export const borders: Border[] = [
   { of: 'machines/index.ts', packages: ['xstate'], node: false, values: ['machines/'], types: [] },
   ...['datastore', 'deploy', 'git-connection'].map((kind) => machine(`machines/${kind}/`)),
+  { of: 'machines/mermaid.ts', packages: ['xstate'], node: false, values: ['machines/graph.ts'], types: [] },
   machine('machines/'),
   {
     of: 'src/async/',
@@ -134,7 +135,15 @@ export const borders: Border[] = [
     of: 'src/http/',
     packages: ['marked', 'uWebSockets.js', 'zod'],
     node: true,
-    values: ['src/http/', 'src/api/', 'src/account/', ...ground],
+    values: [
+      'src/http/',
+      'src/api/',
+      'src/account/',
+      'machines/index.ts',
+      'machines/graph.ts',
+      'machines/mermaid.ts',
+      ...ground,
+    ],
     types: ['src/', 'storage/', 'machines/'],
   },
   {

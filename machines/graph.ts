@@ -1,6 +1,5 @@
 // The graph of a chart: its states, and the transitions between them with their causes.
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
-import { anyFailure } from '../chart/words.ts'
 
 export interface ChartState {
   /** As in the history: `running.fetching`. Empty for the chart itself. */
@@ -31,17 +30,21 @@ export interface ChartGraph {
   edges: ChartEdge[]
 }
 
+/** The event of an edge that stands for the failures of several effects. */
+const anyFailure = '*.failed'
+
 /** So many states with one outcome share an edge. */
 const minBundle = 3
 
 export function toChartGraph(machine: AnyStateMachine): ChartGraph {
-  const nodes = [...descendants(machine.root)]
+  const nodes = [...nodesOf(machine.root)]
   return { states: nodes.map(toState), edges: bundled(nodes.flatMap(edgesOf), nodes) }
 }
 
-function* descendants(node: AnyStateNode): Generator<AnyStateNode> {
+/** The node itself first. */
+export function* nodesOf(node: AnyStateNode): Generator<AnyStateNode> {
   yield node
-  for (const child of Object.values(node.states)) yield* descendants(child)
+  for (const child of Object.values(node.states)) yield* nodesOf(child)
 }
 
 function toState(node: AnyStateNode): ChartState {
@@ -83,12 +86,13 @@ function edgesOf(node: AnyStateNode): ChartEdge[] {
   )
 }
 
-function eventName(type: string): string {
+/** As in the history. */
+export function eventName(type: string): string {
   const [, outcome, slot] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(type) ?? []
   return slot === undefined ? type : `${slot}.${outcome === 'done' ? 'done' : 'failed'}`
 }
 
-function guardName(guard: unknown): string | null {
+export function guardName(guard: unknown): string | null {
   if (guard === undefined) return null
   return typeof guard === 'string' ? guard : (guard as { type: string }).type
 }
@@ -119,4 +123,14 @@ function bundleKey({ from, to, event, guard }: ChartEdge, around: string | null)
 
 function isFailure(event: string): boolean {
   return event.endsWith('.failed')
+}
+
+/** The states of a history entry, with the states around them, without those of an older chart. */
+export function statesIn(ids: readonly string[], state: string): string[] {
+  const leaves = state.split(' ').flatMap((path) => {
+    // In entries of older servers, only the first region has its whole path.
+    const id = ids.find((known) => known === path) ?? ids.find((known) => known.endsWith(`.${path}`))
+    return id === undefined ? [] : [id]
+  })
+  return ids.filter((id) => leaves.some((leaf) => leaf === id || id === '' || leaf.startsWith(`${id}.`)))
 }
