@@ -9,6 +9,7 @@ import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
 import { addTrashCommands } from './commands/data/trash.ts'
 import { addDeployCommands, addRollbackCommands } from './commands/deploys.ts'
+import { addDiffCommands } from './commands/diff.ts'
 import { addDomainCommands } from './commands/domains.ts'
 import { addEnvCommands } from './commands/env.ts'
 import { addHistoryCommands } from './commands/history.ts'
@@ -38,7 +39,14 @@ import { wrongUsage } from './wrong-usage.ts'
 
 /** In the order of the help. */
 const groups: Record<string, ((program: BerthCommand) => void)[]> = {
-  'Deploy:': [addUpCommands, addDeployCommands, addRollbackCommands, addWhyCommands, addHistoryCommands],
+  'Deploy:': [
+    addUpCommands,
+    addDeployCommands,
+    addRollbackCommands,
+    addDiffCommands,
+    addWhyCommands,
+    addHistoryCommands,
+  ],
   'Services:': [addServiceCommands, addEnvCommands, addDomainCommands, addCertificateCommands],
   'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addInstanceCommands],
   'Jobs:': [addJobCommands, addScheduleCommands],

@@ -105,7 +105,7 @@ export function addRollbackCommands(program: BerthCommand): void {
     .command('rollback')
     .argument('[name]', 'the service')
     .argument('[deploy]', 'the deploy; without it you choose')
-    .description('go back to an earlier deploy')
+    .description('go back to an earlier deploy; berth diff NAME DEPLOY shows what that changes')
     .option('--no-follow', 'do not wait for it')
     .examples('berth rollback shop', 'berth rollback shop dep-01jzx3v8m2q4t6w8y0a2c4e6g8')
     .runs(rollback)
