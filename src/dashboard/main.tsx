@@ -17,6 +17,9 @@ addEventListener('vite:preloadError', () => {
   location.reload()
 })
 
+/** The daemon did not answer. What it does say is shown at once. */
+const unanswered = new Set(['unreachable', 'unknown'])
+
 // The feed says what changed, so nothing becomes stale by itself.
 const client = new QueryClient({
   defaultOptions: {
@@ -27,7 +30,7 @@ const client = new QueryClient({
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
       retry: (failures, error) =>
-        error instanceof ApiError && [0, 502, 503].includes(error.problem.status) && failures < 10,
+        error instanceof ApiError && unanswered.has(error.problem.code) && failures < 10,
     },
   },
 })

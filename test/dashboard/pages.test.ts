@@ -21,8 +21,7 @@ test('the main pages are accessible, fit the screen, and log nothing', inBrowser
     const visitor = await visit(browser, stage, screen)
     for (const name of names)
       await t.test(`${name} at ${screen.viewport.width} px`, async () => {
-        const { path, text } = pages[name]!
-        await visitor.open(path, text)
+        await visitor.open(pages[name]!)
         await checkPage(visitor, screen)
       })
   }

@@ -7,9 +7,11 @@ import type { Service } from '../../api/service.ts'
 import type { Facts } from '../chart/lines.ts'
 import { labelOfState } from '../chart/lines.ts'
 import { type Tone, toneOf } from '../look/mark.tsx'
+import { wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { Page } from '../shell/page.tsx'
-import { NotFound, ProblemNote } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
+import { NotFound } from '../shell/problem.tsx'
 import { Comparison } from './compare.tsx'
 import { Head } from './head.tsx'
 import { Outcome } from './outcome.tsx'
@@ -22,9 +24,8 @@ export function DeployPage() {
   const { name, id } = useParams({ from: '/services/$name/deploys/$id' })
   const { data: deploy, error, refetch } = useQuery(deployQuery(id))
   const { data: service, error: serviceError } = useQuery(serviceQuery(name))
-  const problem = error ?? serviceError
-  if (problem && !(deploy && service)) return <ProblemNote error={problem} onRetry={() => void refetch()} />
-  if (!deploy || !service) return null
+  if (!deploy || !service)
+    return <Pending title={`Deploy · ${name}`} error={error ?? serviceError} onRetry={() => void refetch()} />
   if (service.id !== deploy.service_id) return <NotFound />
   return <Shown key={id} service={service} deploy={deploy} />
 }
@@ -80,5 +81,6 @@ const statusWords: Record<Deploy['status'], string> = {
 }
 
 function wordFor({ status, phase }: Deploy): string {
-  return status === 'running' && phase !== null ? labelOfState('deploy', phase) : statusWords[status]
+  if (status === 'running' && phase !== null) return labelOfState('deploy', phase)
+  return statusWords[status] ?? wordOf(status)
 }

@@ -10,7 +10,8 @@ import { serviceQuery } from '../service/queries.ts'
 import { isUnderWay } from '../service/state.ts'
 import { ServicePage } from '../service/tabs.tsx'
 import { triggerWord, Version } from '../service/version.tsx'
-import { ProblemNote, toSentence } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
+import { toSentence } from '../shell/problem.tsx'
 import styles from './days.module.css'
 import { Days } from './days.tsx'
 import { deployQuery, pagesQuery } from './queries.ts'
@@ -20,8 +21,7 @@ export function DeployList() {
   const { name } = useParams({ from: '/services/$name/deploys' })
   const { data: service, error, refetch } = useQuery(serviceQuery(name))
   const pages = useInfiniteQuery(pagesQuery<Deploy>(service?.id, 'deploys'))
-  if (error && !service) return <ProblemNote error={error} onRetry={() => void refetch()} />
-  if (!service) return null
+  if (!service) return <Pending title={`Deploys · ${name}`} error={error} onRetry={() => void refetch()} />
   return (
     <ServicePage service={service} page="Deploys">
       <Days

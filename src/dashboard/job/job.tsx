@@ -17,7 +17,8 @@ import { Age } from '../look/times.tsx'
 import { wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { Page } from '../shell/page.tsx'
-import { NotFound, ProblemNote, toSentence } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
+import { NotFound, toSentence } from '../shell/problem.tsx'
 import { triggerOf, whatOf } from './command.ts'
 import { jobHistoryQuery, jobQuery } from './queries.ts'
 
@@ -25,9 +26,8 @@ export function JobPage() {
   const { name, id } = useParams({ from: '/services/$name/jobs/$id' })
   const { data: run, error, refetch } = useQuery(jobQuery(id))
   const { data: service, error: serviceError } = useQuery(serviceQuery(name))
-  const problem = error ?? serviceError
-  if (problem && !(run && service)) return <ProblemNote error={problem} onRetry={() => void refetch()} />
-  if (!run || !service) return null
+  if (!run || !service)
+    return <Pending title={`Run · ${name}`} error={error ?? serviceError} onRetry={() => void refetch()} />
   if (service.id !== run.service_id) return <NotFound />
   return <Shown key={id} service={service} run={run} />
 }

@@ -13,15 +13,14 @@ import { Age, duration } from '../look/times.tsx'
 import { wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { ServicePage } from '../service/tabs.tsx'
-import { ProblemNote } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
 import { triggerOf, whatOf } from './command.ts'
 
 export function JobList() {
   const { name } = useParams({ from: '/services/$name/jobs' })
   const { data: service, error, refetch } = useQuery(serviceQuery(name))
   const pages = useInfiniteQuery(pagesQuery<JobRun>(service?.id, 'jobs'))
-  if (error && !service) return <ProblemNote error={error} onRetry={() => void refetch()} />
-  if (!service) return null
+  if (!service) return <Pending title={`Jobs · ${name}`} error={error} onRetry={() => void refetch()} />
   return (
     <ServicePage service={service} page="Jobs">
       <HowToRun service={service} />

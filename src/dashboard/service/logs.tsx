@@ -3,15 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Command } from '../controls/command.tsx'
 import { LogViewer } from '../log/viewer.tsx'
-import { ProblemNote } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
 import { serviceQuery } from './queries.ts'
 import { ServicePage } from './tabs.tsx'
 
 export function ServiceLogs() {
   const { name } = useParams({ from: '/services/$name/logs' })
   const { data: service, error, refetch } = useQuery(serviceQuery(name))
-  if (error && !service) return <ProblemNote error={error} onRetry={() => void refetch()} />
-  if (!service) return null
+  if (!service) return <Pending title={`Logs · ${name}`} error={error} onRetry={() => void refetch()} />
   const path = `/services/${service.id}/logs`
   return (
     <ServicePage service={service} page="Logs">

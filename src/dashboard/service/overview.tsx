@@ -4,9 +4,8 @@ import { useParams } from '@tanstack/react-router'
 import type { Service } from '../../api/service.ts'
 import { ApiError } from '../api/client.ts'
 import { Command } from '../controls/command.tsx'
-import { Loading } from '../controls/loading.tsx'
 import { Page } from '../shell/page.tsx'
-import { ProblemNote } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
 import { ComingUp } from './coming-up.tsx'
 import { Head } from './head.tsx'
 import styles from './overview.module.css'
@@ -22,18 +21,7 @@ export function Overview() {
   const { data: service, error, refetch } = useQuery(serviceQuery(name))
   const isGone = error instanceof ApiError && error.problem.status === 404
   if (service && !isGone) return <Shown key={service.id} service={service} />
-  return (
-    <Page title={name}>
-      {error ? (
-        <ProblemNote error={error} onRetry={() => void refetch()} />
-      ) : (
-        <>
-          <h1>{name}</h1>
-          <Loading rows={6} />
-        </>
-      )}
-    </Page>
-  )
+  return <Pending title={name} error={error} onRetry={() => void refetch()} />
 }
 
 function Shown({ service }: { service: Service }) {

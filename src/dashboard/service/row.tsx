@@ -62,7 +62,12 @@ function News({ service }: { service: Service }) {
       </span>
     )
   }
-  if (deploy.id === liveId) return <Version deploy={deploy} />
+  if (deploy.id === liveId)
+    return (
+      <span className={styles.version}>
+        <Version deploy={deploy} />
+      </span>
+    )
   if (deploy.status !== 'canceled') return stateWord(service)
   return liveId ? 'The newest deploy was canceled; the one before it serves' : 'Canceled'
 }

@@ -13,7 +13,8 @@ interface PageProps {
   children: ReactNode
 }
 
-let focusedPath: string | null = null
+/** The last heading, and whether it was given the focus. */
+let last: { path: string; heading: HTMLElement; isFocused: boolean } | null = null
 
 export function Page({ title, mark, children }: PageProps) {
   const { pathname } = useLocation()
@@ -23,12 +24,13 @@ export function Page({ title, mark, children }: PageProps) {
   }, [title, mark])
   // Each time, because the h1 may come with the data.
   useEffect(() => {
-    if (focusedPath === pathname) return
     const heading = document.querySelector<HTMLElement>('main h1')
-    if (!heading) return
+    if (!heading || (last?.path === pathname && last.heading.isConnected)) return
     // Not on the first page: the browser begins there by itself.
-    if (focusedPath !== null) focusOn(heading)
-    focusedPath = pathname
+    const isOther = last !== null && last.path !== pathname
+    const isReplaced = last?.isFocused === true && document.activeElement === document.body
+    if (isOther || isReplaced) focusOn(heading)
+    last = { path: pathname, heading, isFocused: isOther || isReplaced }
   })
   return children
 }

@@ -1,25 +1,20 @@
 // The pages of the dashboard. A new page is one line here.
 import type { Stage } from './stage.ts'
-
-export interface StagedPage {
-  path: string
-  /** Shown when the page is complete. */
-  text: string
-}
+import type { StagedPage } from './visit.ts'
 
 /** By a name for screenshots. */
 export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
   const deploy = (name: string, text: string) => ({
     path: `/services/${name}/deploys/${newest[name]}`,
-    text,
+    texts: [text],
   })
   return {
-    services: { path: '/services', text: 'Fix the cart' },
-    overview: { path: '/services/shop', text: 'Running now' },
-    'overview-degraded': { path: '/services/worker', text: 'Degraded' },
-    'overview-suspended': { path: '/services/legacy', text: 'Suspended' },
-    'overview-deleting': { path: '/services/old', text: 'eleted' },
-    'overview-new': { path: '/services/draft', text: 'Not deployed' },
+    services: { path: '/services', texts: ['Fix the cart'] },
+    overview: { path: '/services/shop', texts: ['Running now'] },
+    'overview-degraded': { path: '/services/worker', texts: ['Degraded'] },
+    'overview-suspended': { path: '/services/legacy', texts: ['Suspended'] },
+    'overview-deleting': { path: '/services/old', texts: ['eleted'] },
+    'overview-new': { path: '/services/draft', texts: ['Not deployed'] },
     'deploy-live': deploy('shop', 'Fix the cart'),
     'deploy-queued': deploy('queued', 'Queued'),
     'deploy-slot': deploy('slot', 'Building'),

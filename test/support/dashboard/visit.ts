@@ -8,41 +8,62 @@ import type { Stage } from './stage.ts'
 /** What the server says in place of the stage; `null` is no answer, `break` a broken connection. */
 export type Answers = Record<string, { status?: number; body: unknown } | null | 'break'>
 
-export interface Visit {
+export interface StagedPage {
+  path: string
+  /** All are shown when the page is complete. */
+  texts: string[]
+  /** Even if empty, the page is expected to get a refusal, which the browser reports. */
+  answers?: Answers
+  /** The label of a button, which is pressed then. */
+  press?: string
+  /** Shown after the press. */
+  shows?: string[]
+}
+
+export interface Visitor {
   page: Page
-  complaints: string[]
-  /** By the path below /api/v1, with its query or without. */
-  answers: Answers
-  /** Opens an address and waits for a text. */
-  open(path: string, text: string): Promise<void>
+  /** What the browser has reported since the last call. */
+  complaints(): string[]
+  open(staged: StagedPage): Promise<void>
 }
 
 export async function visit(
   browser: Browser,
   { url, browser: { jar } }: Stage,
   screen: Screen,
-): Promise<Visit> {
+): Promise<Visitor> {
   const { page, complaints } = await openVisitor(browser, screen)
   for (const [name, value] of jar)
     await page.browserContext().setCookie({ name, value, domain: '127.0.0.1', path: '/', sameSite: 'Strict' })
-  const visit: Visit = {
+  let answers: Answers = {}
+  let isRefused = false
+  await page.setRequestInterception(true)
+  page.on('request', (request) => void respond(request, answers))
+  return {
     page,
-    complaints,
-    answers: {},
-    async open(path, text) {
+    complaints: () =>
+      complaints.splice(0).filter((text) => !isRefused || !text.includes('Failed to load resource')),
+    async open({ path, texts, answers: staged, press, shows = [] }) {
+      answers = staged ?? {}
+      isRefused = staged !== undefined
       await page.goto(`${url}${path}`)
-      await seeText(page, text)
+      for (const text of texts) await seeText(page, text)
+      if (press !== undefined) await page.locator(`main button ::-p-text(${press})`).click()
+      for (const text of shows) await seeText(page, text)
     },
   }
-  await page.setRequestInterception(true)
-  page.on('request', (request) => void respond(request, visit.answers))
-  return visit
 }
 
 async function respond(request: HTTPRequest, answers: Answers): Promise<void> {
   const { pathname, search } = new URL(request.url())
   const path = pathname.replace(/^\/api\/v1/, '')
-  const key = [`${path}${search}`, path].find((one) => one in answers)
+  // The address of a page may be that of its first request.
+  const isPage = pathname === path
+  const keys = [
+    `${request.method()} ${path}`,
+    ...(request.method() === 'GET' ? [`${path}${search}`, path] : []),
+  ]
+  const key = isPage ? undefined : keys.find((one) => one in answers)
   if (key === undefined) return request.continue()
   const answer = answers[key]
   if (answer === null) return
@@ -57,11 +78,12 @@ export async function seeText(page: Page, text: string): Promise<void> {
 }
 
 /** Fails with everything that is wrong with what the page shows now. */
-export async function checkPage({ page, complaints }: Visit, { viewport, scheme }: Screen): Promise<void> {
+export async function checkPage({ page, complaints }: Visitor, { viewport, scheme }: Screen): Promise<void> {
   const problems = [
-    ...complaints.splice(0),
+    ...complaints(),
     ...(await violations(page)),
     ...(await overflow(page)),
+    ...(await smallTargets(page, viewport.hasTouch ? 44 : 24)),
     ...(await attacks(page)),
   ]
   assert.deepEqual(problems, [], `${page.url()} at ${viewport.width} px, ${scheme}`)
@@ -92,6 +114,7 @@ async function violations(page: Page): Promise<string[]> {
 interface Shown {
   parentElement: Shown | null
   outerHTML: string
+  closest(selector: string): Shown | null
   getBoundingClientRect(): { width: number; height: number; right: number }
   computedStyleMap(): { get(name: string): unknown }
   checkVisibility(options: object): boolean
@@ -117,6 +140,32 @@ async function overflow(page: Page): Promise<string[]> {
     client,
   )
   return [`${scroll} px wide on ${client}: ${wide.slice(-5).join(' ')}`]
+}
+
+/** Links inside a sentence, and in a log, may be as tall as their line. */
+function smallTargets(page: Page, minPx: number): Promise<string[]> {
+  return page.$$eval(
+    'a[href], button, input, select, textarea, summary, [role="tab"], [role="option"]',
+    (all, minPx) =>
+      (all as unknown as Shown[])
+        .map((one) => ({ one, box: one.getBoundingClientRect() }))
+        .filter(({ one, box }) => {
+          const isHidden =
+            box.width <= 1 || !one.checkVisibility({ visibilityProperty: true }) || box.right < 0
+          const isInText = String(one.computedStyleMap().get('display')) === 'inline'
+          return (
+            !isHidden &&
+            !isInText &&
+            one.closest('[role="log"]') === null &&
+            (box.height < minPx - 0.5 || box.width < 23.5)
+          )
+        })
+        .map(
+          ({ one, box }) =>
+            `${Math.round(box.width)} × ${Math.round(box.height)} px: ${one.outerHTML.slice(0, 120)}`,
+        ),
+    minPx,
+  )
 }
 
 async function attacks(page: Page): Promise<string[]> {
