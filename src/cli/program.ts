@@ -18,9 +18,11 @@ import { addJobCommands } from './commands/jobs.ts'
 import { addLogCommands } from './commands/logs.ts'
 import { addOpenCommands } from './commands/open.ts'
 import { addScheduleCommands } from './commands/schedule.ts'
+import { addActivityCommands } from './commands/server/activity.ts'
 import { addActorCommands } from './commands/server/actors.ts'
 import { addApiCommands } from './commands/server/api.ts'
 import { addCertificateCommands } from './commands/server/certs.ts'
+import { addChartCommands } from './commands/server/charts.ts'
 import { addCompletionCommands } from './commands/server/completion.ts'
 import { addEdgeCommands } from './commands/server/edge.ts'
 import { addGitCommands } from './commands/server/git.ts'
@@ -57,7 +59,9 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addEdgeCommands,
     addGitCommands,
     addRegistryCommands,
+    addActivityCommands,
     addActorCommands,
+    addChartCommands,
   ],
   'More:': [addApiCommands, addCompletionCommands],
 }

@@ -22,6 +22,7 @@ const edge: Actor = {
 const deploy: Actor = {
   ...known,
   id: 'dep-1',
+  service_name: 'shop',
   kind: 'deploy',
   service_id: 'svc-1',
   status: 'live',
@@ -44,8 +45,12 @@ test('actors lists parked actors first, with time and reason', async (t) => {
   const { berth } = await start(t)
   const { code, stdout } = await berth('actors')
   assert.equal(code, 0)
-  const lines = ['ID     KIND    STATUS  SINCE      REASON', 'edge   edge    parked  2h 1m ago  a bug']
-  assert.equal(stdout, [...lines, 'dep-1  deploy  live\n'].join('\n'))
+  assert.deepEqual(stdout.split('\n'), [
+    'ID     KIND    OF    STATUS  SINCE      REASON',
+    'edge   edge          parked  2h 1m ago  a bug',
+    'dep-1  deploy  shop  live    2h 1m ago',
+    '',
+  ])
 })
 
 test('retry confirms the restart; an actor that is not parked is refused with the reason', async (t) => {

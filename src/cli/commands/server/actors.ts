@@ -1,20 +1,23 @@
 // Lists the actors behind the records, and retries or discards actors that an internal error stopped.
 import type { Actor, DiscardedActor } from '../../../api/actor.ts'
+import { sleep } from '../../../async/sleep.ts'
+import { followEvents } from '../../client/event-stream.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
-import { CliFailure } from '../../failure.ts'
+import { CliFailure, interruption } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { confirm } from '../../terminal/prompts.ts'
-import { type Column, printList } from '../../terminal/table.ts'
+import { type Column, printList, tableLines } from '../../terminal/table.ts'
 
 export function addActorCommands(program: BerthCommand): void {
   program
     .command('actors')
     .description('list active and parked actors')
     .option('--parked', 'only parked actors')
-    .examples('berth actors', 'berth actors --parked')
+    .option('-w, --watch', 'follow them until Ctrl-C')
+    .examples('berth actors', 'berth actors --parked', 'berth actors --watch')
     .runs(list)
   program
     .command('retry')
@@ -31,24 +34,62 @@ export function addActorCommands(program: BerthCommand): void {
     .runs(discard)
 }
 
-async function list({ client, out }: Cli, { parked }: { parked?: boolean }): Promise<void> {
-  const actors = await client.call<Actor[]>('GET', '/actors', { query: { parked } })
-  printList(out, actors, parked ? 'no actor is parked' : 'no actor is active', [
+/** The most that the server returns at once. */
+const limit = 500
+/** Changes that arrive together cause one request. */
+const batchMs = 250
+
+async function list(cli: Cli, { parked, watch }: { parked?: boolean; watch?: boolean }): Promise<void> {
+  const { client, out } = cli
+  const look = () => client.call<Actor[]>('GET', '/actors', { query: { parked, limit } })
+  const notice = parked ? 'no actor is parked' : 'no actor is active'
+  if (watch) return watchList(cli, look, notice)
+  const actors = await look()
+  printList(out, actors, notice, columnsOf(actors))
+}
+
+/** Until Ctrl-C. A live terminal shows the list in place; otherwise it is printed after each change. */
+async function watchList(cli: Cli, look: () => Promise<Actor[]>, notice: string): Promise<never> {
+  const { out, signal } = cli
+  const isDrawn = out.isLive && out.isTerminal && !out.isJson
+  let isStale = false
+  const reading = (async () => {
+    for await (const _ of followEvents(cli, '/events')) isStale = true
+  })()
+  while (!signal.aborted) {
+    if (isStale) {
+      isStale = false
+      const actors = await look()
+      const lines = actors.length === 0 ? [notice] : tableLines(out, actors, columnsOf(actors))
+      if (isDrawn) out.animate((spinner) => [...lines, '', out.tint('dim', `${spinner} Ctrl-C ends`)])
+      else printList(out, actors, notice, columnsOf(actors))
+    }
+    await Promise.race([reading, sleep(batchMs, signal).catch(() => undefined)])
+  }
+  out.rest()
+  throw interruption()
+}
+
+function columnsOf(actors: Actor[]): Column<Actor>[] {
+  return [
     { heading: 'ID', text: ({ id }) => id, style: () => 'bold' },
     { heading: 'KIND', text: ({ kind }) => kind },
+    { heading: 'OF', text: ({ service_name, service_id }) => service_name ?? service_id ?? '' },
     {
       heading: 'STATUS',
       text: ({ parked, status }) => (parked ? 'parked' : status),
       style: ({ parked }) => (parked ? 'red' : null),
     },
-    ...(actors.some(({ parked }) => parked !== null) ? parkedColumns : []),
-  ])
+    { heading: 'SINCE', text: ({ since }) => (since ? age(since) : '') },
+    ...(actors.some(({ parked }) => parked !== null) ? [reasonColumn] : []),
+  ]
 }
 
-const parkedColumns: Column<Actor>[] = [
-  { heading: 'SINCE', text: ({ parked }) => (parked?.since ? age(parked.since) : '') },
-  { heading: 'REASON', text: ({ parked }) => parked?.reason ?? '', isFlexible: true },
-]
+const reasonColumn: Column<Actor> = {
+  heading: 'REASON',
+  text: ({ parked }) => parked?.reason ?? '',
+  isFlexible: true,
+}
 
 const pathOf = (id: string, verb: string) => `/actors/${encodeURIComponent(id)}/${verb}`
 
