@@ -1,6 +1,7 @@
 // The keys of a log: `/` finds, `n` and `N` go through the matches, Ctrl A selects all lines, and copying
 // takes them without their numbers.
-import { type ClipboardEvent, type KeyboardEvent, type RefObject, useEffect, useRef } from 'react'
+import { type KeyboardEvent, type RefObject, useEffect, useRef } from 'react'
+import { useShortcut } from '../shell/shortcuts.ts'
 import type { FindState } from './find-state.ts'
 import type { Log } from './log.ts'
 import type { SelectedLines } from './selected-lines.ts'
@@ -8,6 +9,7 @@ import { textOf } from './selection.ts'
 
 interface Options {
   log: Log
+  box: RefObject<HTMLElement | null>
   field: RefObject<HTMLInputElement | null>
   find: FindState
   go: (step: 1 | -1) => void
@@ -15,12 +17,11 @@ interface Options {
   leave: () => void
 }
 
-export function useLogKeys({ log, field, find, go, selected, leave }: Options) {
-  useShortcuts({
-    '/': () => field.current?.focus(),
-    n: () => go(1),
-    N: () => go(-1),
-  })
+export function useLogKeys({ log, box, field, find, go, selected, leave }: Options) {
+  useShortcut('/', 'Find in log', () => field.current?.focus())
+  useShortcut('n', 'Next match', () => go(1))
+  useShortcut('N', 'Previous match', () => go(-1))
+  useCopying(box, () => selected.lines && textOf(log.lines.all(), selected.lines))
   return {
     onKeyDown(event: KeyboardEvent): void {
       const isField = isTyping(event.target)
@@ -34,42 +35,34 @@ export function useLogKeys({ log, field, find, go, selected, leave }: Options) {
       else if (selected.lines) selected.clear()
       else leave()
     },
-    onCopy(event: ClipboardEvent): void {
-      const text = isTyping(event.target) ? null : copiedText(log, selected)
-      if (text === null) return
-      event.preventDefault()
-      event.clipboardData.setData('text/plain', text)
-    },
   }
 }
 
-function copiedText(log: Log, { lines }: SelectedLines): string | null {
-  const own = document.getSelection()
-  if (own && !own.isCollapsed) return selectedText(own.getRangeAt(0))
-  return lines && textOf(log.lines.all(), lines)
+/** Wherever the focus is. Text that is selected on the page comes before selected lines. */
+function useCopying(box: RefObject<HTMLElement | null>, textOfLines: () => string | null): void {
+  const latest = useRef(textOfLines)
+  useEffect(() => {
+    latest.current = textOfLines
+  })
+  useEffect(() => {
+    const copy = (event: ClipboardEvent) => {
+      const own = document.getSelection()
+      const isOwn = own !== null && !own.isCollapsed
+      if (isTyping(event.target) || (isOwn && !own.containsNode(box.current!, true))) return
+      const text = isOwn ? selectedText(own.getRangeAt(0)) : latest.current()
+      if (text === null) return
+      event.preventDefault()
+      event.clipboardData!.setData('text/plain', text)
+    }
+    document.addEventListener('copy', copy)
+    return () => document.removeEventListener('copy', copy)
+  }, [box])
 }
 
 /** What the browser has selected, without numbers, times, and the ends of wrapped rows. */
 function selectedText(range: Range): string {
   const texts = [...range.cloneContents().querySelectorAll('[data-text]')].map((text) => text.textContent)
   return texts.length > 0 ? texts.join('\n') : range.toString()
-}
-
-/** Anywhere on the page, except in a field. */
-function useShortcuts(shortcuts: Record<string, () => void>): void {
-  const current = useRef(shortcuts)
-  current.current = shortcuts
-  useEffect(() => {
-    const press = (event: globalThis.KeyboardEvent) => {
-      const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.defaultPrevented
-      const action = current.current[event.key]
-      if (!isPlain || !action || isTyping(event.target)) return
-      event.preventDefault()
-      action()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
 }
 
 function isTyping(target: EventTarget | null): boolean {

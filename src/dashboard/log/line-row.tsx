@@ -34,6 +34,7 @@ export const LineRow = memo(function LineRow(props: LineProps) {
       style={{ top, height }}
       data-line={line.number}
       data-stream={line.stream}
+      data-step={line.step?.state}
       data-status={line.status && Math.floor(line.status / 100)}
       data-selected={props.isSelected || undefined}
       data-hit={props.isCurrentHit || undefined}

@@ -28,8 +28,8 @@ export interface LogView {
   digits: number
   isFollowing: boolean
   follow(isFollowing: boolean): void
-  /** The lines that came since the end is not followed. */
-  newLines: number
+  /** The lines that came since the end is not followed; null if their number is unknown. */
+  newLines: number | null
   toggle(fold: string, isOpen: boolean): void
   showWhole(number: number): void
   reveal(number: number): void
@@ -45,8 +45,8 @@ export function useLogView({ log, box, folds, filter, settings, named }: Options
   const isShown = useMemo(() => isShownBy(filter), [filter])
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
   const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
-  const [leftAt, setLeftAt] = useState<number | null>(named === null ? null : 0)
-  const isFollowing = leftAt === null
+  const [isFollowing, setFollowing] = useState(named === null)
+  const [leftAt, setLeftAt] = useState<number | null>(null)
 
   const folded = useFoldedRows(log, folds, chosen, isShown)
   const digits = Math.max(3, String(log.lines.last).length)
@@ -63,7 +63,8 @@ export function useLogView({ log, box, folds, filter, settings, named }: Options
   }
   function follow(next: boolean): void {
     log.follow(next)
-    setLeftAt(next ? null : log.lines.last)
+    setFollowing(next)
+    setLeftAt(log.lines.last)
     // Nothing closes by itself under the eyes of a reader who stays.
     if (!next) choose(...openFolds(folded))
   }
@@ -87,7 +88,7 @@ export function useLogView({ log, box, folds, filter, settings, named }: Options
     digits,
     isFollowing,
     follow,
-    newLines: isFollowing ? 0 : log.lines.last - leftAt,
+    newLines: leftAt === null || log.isPaused() ? null : log.lines.last - leftAt,
     toggle(fold, isOpen) {
       if (isFollowing) follow(false)
       choose([fold, isOpen])

@@ -74,7 +74,7 @@ export function openLog(source: LogSource, open: Open, schedule: (paint: () => v
     if (name === 'end') state.isEnded = true
     if (name !== 'log') return
     lines.add(toLine(Number(id), JSON.parse(data)))
-    if (lines.count === 1 && isWhole) loadOlder()
+    if (lines.count === 1 && isWhole && from !== null) loadOlder()
     if (!lines.isTooMuch()) return
     if (state.isFollowing) lines.dropOldest()
     else pause()

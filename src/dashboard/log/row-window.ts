@@ -1,6 +1,6 @@
 // Which rows of a log are in the page: those that can be seen, and those with text that the reader selected.
 import { defaultRangeExtractor, type Range as RowRange, useVirtualizer } from '@tanstack/react-virtual'
-import { type RefObject, useCallback } from 'react'
+import { type RefObject, useCallback, useLayoutEffect, useRef } from 'react'
 import { type FoldedRows, isHead, type Row } from './folds.ts'
 import { rowPx, shownRows } from './rows.ts'
 
@@ -20,9 +20,28 @@ export interface Layout {
   whole: ReadonlySet<number>
 }
 
-export type RowWindow = ReturnType<typeof useRowWindow>
+export type RowWindow = ReturnType<typeof useVirtualRows>
 
-export function useRowWindow(box: RefObject<HTMLDivElement | null>, layout: Layout, isFollowing: boolean) {
+/** What the reader looks at stays where it is, also when a part above it opens or closes. */
+export function useRowWindow(
+  box: RefObject<HTMLDivElement | null>,
+  layout: Layout,
+  isFollowing: boolean,
+): RowWindow {
+  const known = useRef<Known | null>(null)
+  const top = known.current && known.current.layout !== layout ? topOf(known.current) : null
+  const rows = useVirtualRows(box, layout, isFollowing)
+  useLayoutEffect(() => {
+    known.current = { layout, rows }
+    const item = top && rows.measurementsCache[Math.max(0, layout.folded.indexOf(top.number))]
+    if (!item || isFollowing) return
+    const offset = item.start + Math.min(top.offset, item.size)
+    if (Math.abs(offset - rows.scrollOffset!) > 1) rows.scrollToOffset(offset)
+  })
+  return rows
+}
+
+function useVirtualRows(box: RefObject<HTMLDivElement | null>, layout: Layout, isFollowing: boolean) {
   const { folded } = layout
   const getItemKey = useCallback(
     (index: number) => {
@@ -31,19 +50,31 @@ export function useRowWindow(box: RefObject<HTMLDivElement | null>, layout: Layo
     },
     [layout],
   )
-  return useVirtualizer({
+  return useVirtualizer<HTMLDivElement, Element>({
     count: folded.rows.length,
     getScrollElement: () => box.current,
     estimateSize: (index) => heightOf(layout, folded.rows[index]!),
     getItemKey,
     overscan: extraRows,
-    // What the reader looks at stays where it is, when lines come or leave above it.
+    // In the same frame, for lines that come or leave above it.
     anchorTo: 'end',
     rangeExtractor(range) {
       const indexes = [...selectedRows(box.current, folded), ...visibleRows(range, isFollowing)]
       return [...new Set(indexes)].sort((a, b) => a - b)
     },
   })
+}
+
+interface Known {
+  layout: Layout
+  rows: ReturnType<typeof useVirtualRows>
+}
+
+/** The row at the top, before a new layout changes where it is. */
+function topOf({ layout, rows }: Known): { number: number; offset: number } | null {
+  const item = rows.getVirtualItemForOffset(rows.scrollOffset ?? 0)
+  const row = item && layout.folded.rows[item.index]
+  return row ? { number: row.number, offset: rows.scrollOffset! - item.start } : null
 }
 
 function heightOf({ folded, columns, whole }: Layout, row: Row): number {

@@ -22,6 +22,8 @@ interface RowsProps {
   toggle: (fold: string, isOpen: boolean) => void
   showWhole: (number: number) => void
   onSelect: (number: number, isExtended: boolean) => void
+  /** On a phone, where nothing else is pressed. */
+  onTap: () => void
 }
 
 export function Rows(props: RowsProps) {
@@ -77,9 +79,11 @@ function RowAt(props: RowsProps & { index: number; top: number; height: number }
 }
 
 /** One listener for all rows. */
-function press(event: MouseEvent, { toggle, showWhole, onSelect }: RowsProps): void {
+function press(event: MouseEvent, { toggle, showWhole, onSelect, onTap }: RowsProps): void {
   const pressed = (selector: string) => (event.target as Element).closest<HTMLElement>(selector)
   const [fold, whole, number] = [pressed('[data-fold]'), pressed('[data-whole]'), pressed('[data-number]')]
+  const isPhone = matchMedia('(pointer: coarse) and (max-width: 759px)').matches
+  if (isPhone && !pressed('a, button')) onTap()
   if (fold) toggle(fold.dataset.fold!, fold.ariaExpanded !== 'true')
   if (whole) showWhole(Number(whole.dataset.whole))
   if (!number || event.ctrlKey || event.metaKey) return

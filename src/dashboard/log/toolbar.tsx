@@ -36,7 +36,7 @@ export function Toolbar(props: ToolbarProps) {
   return (
     <header className={styles.bar}>
       <Find {...props} />
-      <span className={styles.count}>{props.count}</span>
+      {!props.find.search && <span className={styles.count}>{props.count}</span>}
       <div className={styles.tools}>
         {props.children}
         {isFollowing !== null && (
@@ -119,7 +119,7 @@ interface ToolProps {
 
 function Tool({ icon, label, isPressed, onPress }: ToolProps) {
   return (
-    <button type="button" className={styles.tool} aria-pressed={isPressed} onClick={onPress}>
+    <button type="button" className={styles.tool} title={label} aria-pressed={isPressed} onClick={onPress}>
       {icon}
       <span>{label}</span>
     </button>

@@ -9,6 +9,7 @@ import type { Fold } from './folds.ts'
 import { useFullScreen } from './full-screen.ts'
 import { useLogKeys } from './keys.ts'
 import { linesWord } from './line-row.tsx'
+import { maxLines } from './lines.ts'
 import { type Log, type LogSource, openLog } from './log.ts'
 import { type LogView, useLogView } from './log-view.ts'
 import { type News, useNews } from './news.ts'
@@ -56,8 +57,9 @@ export function LogViewer({ path, kind, folds = noFolds, onNews }: ViewerProps) 
 
 function sourceOf(path: string, kind: ViewerProps['kind'], wanted: number | null): LogSource {
   const from = wanted === null ? null : Math.max(1, wanted - linesAround)
-  const query = kind ? `?tail=1000${kind === 'access' ? '&access=true' : ''}` : ''
-  return { path: `${path}/logs${query}`, from, isWhole: kind === undefined }
+  const tail = kind ? 1_000 : maxLines
+  const query = `tail=${tail}${kind === 'access' ? '&access=true' : ''}`
+  return { path: `${path}/logs?${query}`, from, isWhole: kind === undefined }
 }
 
 function useLog(source: LogSource): Log | null {
@@ -97,6 +99,7 @@ function OpenLog({ log, path, folds, selection, select, onLost, onNews }: OpenPr
   })
   const keys = useLogKeys({
     log,
+    box,
     field,
     find: view.find,
     go: view.go,
@@ -133,6 +136,7 @@ function OpenLog({ log, path, folds, selection, select, onLost, onNews }: OpenPr
         hasTimes={settings.hasTimes}
         empty={emptyWords(log)}
         onSelect={selected.add}
+        onTap={() => setLarge(true)}
       />
       <Notes log={log} view={view} selected={selected} />
     </section>
@@ -153,17 +157,19 @@ function Notes({ log, view, selected }: { log: Log; view: LogView; selected: Sel
           </button>
         </div>
       )}
-      {!log.isEnded() && view.newLines > 0 && (
+      {!view.isFollowing && !log.isEnded() && view.newLines !== 0 && (
         <button type="button" data-kind="small" onClick={() => view.follow(true)}>
-          {log.isPaused()
-            ? 'Newer lines'
-            : `${view.newLines.toLocaleString()} new ${view.newLines === 1 ? 'line' : 'lines'}`}{' '}
-          ↓
+          {newWords(view.newLines)} ↓
         </button>
       )}
       {log.isBroken() && <span className={styles.selected}>Disconnected. Trying again…</span>}
     </div>
   )
+}
+
+function newWords(lines: number | null): string {
+  if (lines === null) return 'Newest lines'
+  return lines === 1 ? '1 new line' : `${lines.toLocaleString()} new lines`
 }
 
 function emptyWords(log: Log): string {
