@@ -71,7 +71,7 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
           </li>
         ))}
       </ol>
-      {present && (sentence || deadlineAt !== null) && (
+      {present && (
         <p className={styles.sentence}>
           <span>{sentence}</span>
           {deadlineAt !== null && <TimeLeft until={deadlineAt} />}

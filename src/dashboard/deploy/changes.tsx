@@ -1,18 +1,22 @@
 // What differs between two deploys: commit, image, settings, and variables by key. Values are not shown.
+import type { DeployDiff, RollbackObstacle } from '../../api/deploy-diff.ts'
+import { Code } from '../controls/command.tsx'
 import { toSentence } from '../shell/problem.tsx'
 import styles from './changes.module.css'
-import type { Diff } from './queries.ts'
 
-export function Changes({ diff: { commit, image, settings, env } }: { diff: Diff }) {
+export function Changes({ diff: { complete, commit, image, settings, env } }: { diff: DeployDiff }) {
   const variables = [
     ...env.added.map((key) => ({ sign: '+', word: 'added', key })),
     ...env.changed.map((key) => ({ sign: '~', word: 'changed', key })),
     ...env.removed.map((key) => ({ sign: '−', word: 'removed', key })),
   ]
   const isSame = !commit && !image && settings.length === 0 && variables.length === 0
-  if (isSame) return <p className="quiet">Nothing: the same source, settings and variables.</p>
+  if (isSame && complete) return <p className="quiet">Nothing: the same source, settings and variables.</p>
   return (
     <ul className={styles.changes}>
+      {!complete && (
+        <li className="quiet">Its settings and variables are not kept, so they are not compared.</li>
+      )}
       {commit && (
         <li>
           <span>Commit</span>
@@ -42,7 +46,7 @@ export function Changes({ diff: { commit, image, settings, env } }: { diff: Diff
   )
 }
 
-function Commits({ commit: { from, to, compare_url: url } }: { commit: NonNullable<Diff['commit']> }) {
+function Commits({ commit: { from, to, compare_url: url } }: { commit: NonNullable<DeployDiff['commit']> }) {
   const text = `${from?.slice(0, 7) ?? '…'} → ${to?.slice(0, 7) ?? '…'}`
   if (url === null) return <code>{text}</code>
   return (
@@ -65,11 +69,15 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Why a rollback would be refused. */
-export function ObstacleNote({ obstacle: { reason, hint } }: { obstacle: NonNullable<Diff['obstacle']> }) {
+/** Why a rollback would be refused, and what to do instead. */
+export function ObstacleNote({ obstacle: { reason, hint } }: { obstacle: RollbackObstacle }) {
+  // It is written to follow the name of the deploy.
+  const sentence = toSentence(/^(is|was) /.test(reason) ? `it ${reason}` : reason)
+  const isCommand = hint?.startsWith('berth ')
   return (
-    <p role="alert">
-      {toSentence(`this deploy ${reason}`)} {hint && toSentence(hint)}
-    </p>
+    <div role="alert" className={styles.obstacle}>
+      <p>A rollback to it is not possible. {sentence}</p>
+      {hint && (isCommand ? <Code text={hint} /> : <p>{toSentence(hint)}</p>)}
+    </div>
   )
 }

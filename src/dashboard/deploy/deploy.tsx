@@ -13,6 +13,7 @@ import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
 import { NotFound } from '../shell/problem.tsx'
 import { Comparison } from './compare.tsx'
+import { Differences } from './differences.tsx'
 import { Head } from './head.tsx'
 import { Outcome } from './outcome.tsx'
 import { ParkedPanel, parkedIn } from './parked.tsx'
@@ -53,7 +54,12 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
         history={history}
         times={usual?.phases}
         deadlineAt={isParked ? null : (deploy.deadline_at ?? null)}
-        aside={(steps) => <>{usual && <Times steps={steps} times={usual.phases} count={usual.count} />}</>}
+        aside={(steps) => (
+          <>
+            <Differences service={service} deploy={deploy} />
+            {usual && <Times steps={steps} times={usual.phases} count={usual.count} />}
+          </>
+        )}
       >
         {isParked && <ParkedPanel id={deploy.id} />}
         <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />

@@ -8,7 +8,7 @@ import { shortId } from '../look/short-id.ts'
 import { toSentence } from '../shell/problem.tsx'
 import { Retry } from './actions.tsx'
 import styles from './deploy.module.css'
-import { formerQuery } from './queries.ts'
+import { diffQuery, formerQuery } from './queries.ts'
 import { RollbackButton } from './rollback.tsx'
 import { WhyPanel } from './why.tsx'
 
@@ -27,6 +27,7 @@ export function Outcome(props: OutcomeProps) {
   return (
     <div className={styles.outcome}>
       <Address service={service} />
+      <Undo service={service} deploy={deploy} />
       <Warnings service={service} deploy={deploy} />
     </div>
   )
@@ -89,6 +90,19 @@ function Address({
       </code>
       .
     </p>
+  )
+}
+
+/** For as long as a rollback is possible. */
+function Undo({ service, deploy }: Pick<OutcomeProps, 'service' | 'deploy'>) {
+  const { data: former } = useQuery(formerQuery(service.id, service.live_deploy_id))
+  const target = former?.find(({ id }) => id < deploy.id)
+  const diff = useQuery({ ...diffQuery(target?.id ?? '', deploy.id), enabled: target !== undefined })
+  if (!target || diff.data?.obstacle !== null) return null
+  return (
+    <RollbackButton name={service.name} target={target} liveId={deploy.id}>
+      Undo: roll back to {shortId(target.id)}
+    </RollbackButton>
   )
 }
 

@@ -3,6 +3,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { HistoryEntry } from '../../api/actor.ts'
 import type { Deploy, PhaseTimes } from '../../api/deploy.ts'
+import type { DeployDiff } from '../../api/deploy-diff.ts'
 import type { Why } from '../../api/parts/failure.ts'
 import { get } from '../api/client.ts'
 
@@ -74,18 +75,12 @@ export function phaseTimesQuery(serviceId: string) {
   })
 }
 
-export interface Diff {
-  obstacle: { code: string; reason: string; hint: string | null } | null
-  commit: { from: string | null; to: string | null; compare_url: string | null } | null
-  image: { from: string | null; to: string | null } | null
-  settings: { field: string; from: unknown; to: unknown }[]
-  env: { added: string[]; changed: string[]; removed: string[] }
-}
-
 /** What differs in `id` from `against`. */
 export function diffQuery(id: string, against: string) {
   return queryOptions({
     queryKey: ['diff', id, against],
-    queryFn: get<Diff>(`/deploys/${encodeURIComponent(id)}/diff?against=${encodeURIComponent(against)}`),
+    queryFn: get<DeployDiff>(
+      `/deploys/${encodeURIComponent(id)}/diff?against=${encodeURIComponent(against)}`,
+    ),
   })
 }

@@ -43,7 +43,7 @@ export function Run(props: RunProps) {
   const folds = useMemo(() => foldsOf(steps), [steps])
   return (
     <>
-      <div className={styles.strip}>
+      <div className={history ? undefined : styles.noStrip}>
         {history && (
           <Strip
             steps={steps}
@@ -94,7 +94,8 @@ function sentenceOf(steps: Step[], news: News | null): string | null {
 /** The steps that have begun, as the parts of the log. */
 function foldsOf(steps: Step[]): Fold[] {
   return steps.flatMap(({ id, label, state, startedAt, durationMs, waitedMs }) => {
-    if (startedAt === null) return []
+    const isRest = state === 'done' && durationMs === null
+    if (startedAt === null || isRest) return []
     const endedAt = durationMs === null ? null : new Date(startedAt + durationMs + waitedMs).toISOString()
     // What a step that was left has written is open.
     const isCurrent = state === 'current' || state === 'waiting'

@@ -2,9 +2,8 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Service } from '../../api/service.ts'
-import { Mark } from '../look/mark.tsx'
 import { Page } from '../shell/page.tsx'
-import { stateWord, toneFor } from './state.ts'
+import { Head } from './head.tsx'
 import styles from './tabs.module.css'
 
 const pages = [
@@ -39,12 +38,7 @@ export function ServicePage({
   const { name } = service
   return (
     <Page title={`${page} · ${name}`}>
-      <header className={styles.head}>
-        <h1>{name}</h1>
-        <p>
-          <Mark tone={toneFor(service)} /> {stateWord(service)}
-        </p>
-      </header>
+      <Head service={service} />
       <Tabs name={name} />
       {children}
     </Page>

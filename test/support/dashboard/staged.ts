@@ -11,8 +11,6 @@ export interface Visit {
   /** Since the visit before. */
   afterMs?: number
   event?: string
-  /** Which start of the server wrote it. */
-  boot?: number
   /** What the record says from now on. */
   fields?: Partial<Deploy>
 }
@@ -49,7 +47,7 @@ export function stageDeploys(site: Awaited<ReturnType<typeof openSite>>) {
 /** Its history begins `beganMs` ago. */
 async function enter(storage: Storage, id: string, visits: Visit[], beganMs = 30_000): Promise<void> {
   let at = Date.now() - beganMs
-  for (const { state, afterMs = 1000, event = 'x', boot = 1, fields = {} } of visits) {
+  for (const { state, afterMs = 1000, event = 'x', fields = {} } of visits) {
     at += afterMs
     const row = storage.actors.get(id)!
     const revision = row.revision + 1
@@ -59,7 +57,7 @@ async function enter(storage: Storage, id: string, visits: Visit[], beganMs = 30
     const status = statuses[root] ?? root
     const record = { ...before, status, phase, ...fields, revision }
     const service = state === 'live' ? { live_deploy_id: id, desired_deploy_id: id } : null
-    const entry = { at: new Date(at).toISOString(), event, state, status, phase, by: null, boot }
+    const entry = { at: new Date(at).toISOString(), event, state, status, phase, by: null }
     await storage.actors.advance({ row: { ...row, revision }, record, entry, service, event: null })
   }
 }

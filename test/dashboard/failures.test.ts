@@ -1,0 +1,194 @@
+// The page of a deploy that failed: it alone says in which phase, why, and what to do next.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Deploy } from '../../src/api/deploy.ts'
+import { openSite } from '../support/dashboard/site.ts'
+import { type StagedLine, stageDeploys } from '../support/dashboard/staged.ts'
+import { lackOfBrowser, phone, textAt } from '../support/system/chromium.ts'
+
+const inBrowser = { skip: (await lackOfBrowser()) ?? false }
+
+interface Failure extends Pick<Deploy, 'error_code' | 'error_details'> {
+  name: string
+  error: string
+  phase: string
+  lines?: StagedLine[]
+  /** What the page must contain, besides the phase and the reason. */
+  shown: string[]
+}
+
+const output = (text: string): StagedLine => ({ text, stream: 'stdout' })
+
+const failures: Failure[] = [
+  {
+    name: 'build-step',
+    phase: 'building',
+    error: 'RUN npm run build exited with code 1',
+    error_code: 'build_failed',
+    error_details: { step: 'RUN npm run build' },
+    lines: [
+      {
+        text: '#5 [3/3] RUN npm run build',
+        step: { number: 5, state: 'started', name: '[3/3] RUN npm run build' },
+      },
+      { text: '#5 1.2 src/cart.ts(12,3): error TS2304', stream: 'stderr', step: { number: 5 } },
+      { text: '#5 ERROR: x', step: { number: 5, state: 'failed' } },
+    ],
+    shown: ['[3/3] RUN npm run build', 'src/cart.ts(12,3): error TS2304', 'berth deploy build-step'],
+  },
+  {
+    name: 'no-dockerfile',
+    phase: 'building',
+    error: 'there is no Dockerfile in the source; it has app/Dockerfile',
+    error_code: 'dockerfile_not_found',
+    error_details: { dockerfile: 'app/Dockerfile' },
+    shown: [
+      'berth update no-dockerfile --root-dir app --dockerfile Dockerfile',
+      'berth deploy no-dockerfile',
+    ],
+  },
+  {
+    name: 'no-image',
+    phase: 'pulling',
+    error: 'cannot pull ghcr.io/ada/web:v9: ghcr.io has no such image',
+    error_code: 'image_not_found',
+    error_details: null,
+    shown: ['Check the name of the image', 'berth deploy no-image'],
+  },
+  {
+    name: 'pre-deploy',
+    phase: 'preparing',
+    error: 'the pre-deploy command exited with code 3',
+    error_code: 'pre_deploy_failed',
+    error_details: null,
+    lines: [output('migrating'), output('relation "orders" does not exist')],
+    shown: ['relation "orders" does not exist', 'Fix the pre-deploy command', 'berth deploy pre-deploy'],
+  },
+  {
+    name: 'exits',
+    phase: 'checking',
+    error: 'the instance exited with code 1 after 0.4s',
+    error_code: 'instance_failed',
+    error_details: null,
+    lines: [output('Error: DATABASE_URL is not set')],
+    shown: ['Error: DATABASE_URL is not set', 'Fix the error in its last lines'],
+  },
+  {
+    name: 'unhealthy',
+    phase: 'checking',
+    error: 'GET /healthz returned 503 for 5m; expected 2xx or 3xx',
+    error_code: 'health_check_failed',
+    error_details: null,
+    lines: [output('waiting for the cache')],
+    shown: [
+      'waiting for the cache',
+      'It must return 2xx or 3xx',
+      'berth update unhealthy --health-path PATH',
+    ],
+  },
+  {
+    name: 'wrong-port',
+    phase: 'checking',
+    error: 'connect to port 3000 → refused; the app listens on port 8080',
+    error_code: 'health_check_failed',
+    error_details: { reason: 'wrong_port', port: 8080 },
+    shown: ['berth update wrong-port --port 8080', 'berth deploy wrong-port'],
+  },
+  {
+    name: 'memory',
+    phase: 'checking',
+    error: 'the instance ran out of memory (512 MiB)',
+    error_code: 'out_of_memory',
+    error_details: null,
+    shown: ['Raise the memory limit', 'berth update memory --memory 1024'],
+  },
+]
+
+test(
+  'for each of eight failures, the page names the phase, the reason and the next step',
+  inBrowser,
+  async (t) => {
+    const { page, open, stage } = await start(t)
+    for (const { name, shown, ...failure } of failures) {
+      const id = await stageFailure(stage, name, failure)
+
+      await open(`/services/${name}/deploys/${id}`)
+      await page.waitForSelector('section[aria-labelledby="why"] pre')
+      const text = await textAt(page, 'section[aria-labelledby="why"]')
+
+      const reason = failure.error.charAt(0).toUpperCase() + failure.error.slice(1)
+      for (const part of [`Failed while ${failure.phase}`, reason, 'Next step:', 'Retry', ...shown])
+        assert.ok(text.includes(part), `${name}: "${part}" is missing in ${text}`)
+      const step = await textAt(page, 'li[data-state="failed"]')
+      assert.match(step, new RegExp(failure.phase, 'i'))
+    }
+  },
+)
+
+test(
+  'what happens while the page is open is shown when it is stored, and a failure gets the focus',
+  inBrowser,
+  async (t) => {
+    const { page, open, stage } = await start(t)
+    await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+    const { id } = await stage.deploy('shop')
+    await stage.enter(id, [{ state: 'running.fetching' }, { state: 'running.building' }])
+    await stage.log(id, [{ text: 'waiting for a build slot: 1 build is running' }], false)
+    await open(`/services/shop/deploys/${id}`)
+    await page.waitForSelector('li[aria-current="step"] ::-p-text(Building)')
+    await page.waitForSelector('::-p-text(Waiting for a build slot: 1 build is running.)')
+
+    await stage.enter(id, [
+      { state: 'failing', fields: { error: 'RUN make exited with code 2', error_code: 'build_failed' } },
+    ])
+    await page.waitForSelector('section[aria-labelledby="why"]:focus')
+    await page.waitForSelector('li[data-off="failed"] ::-p-text(Cleaning up)')
+    await stage.enter(id, [{ state: 'failed' }])
+    await page.waitForSelector('li[data-off="failed"] li:last-child ::-p-text(Failed)')
+    assert.match(await page.title(), /^■ Failed · shop/)
+  },
+)
+
+test('a deploy can be canceled with a thumb, and the page says who did', inBrowser, async (t) => {
+  const { page, open, stage } = await start(t)
+  await page.setViewport(phone)
+  await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+  const { id } = await stage.deploy('shop')
+  await open(`/services/shop/deploys/${id}`)
+
+  await page.locator('button ::-p-text(Cancel deploy)').click()
+
+  await page.waitForSelector('::-p-text(Canceled by the administrator.)')
+  await page.waitForSelector('button ::-p-text(Retry)')
+  const width = await page.$eval('html', (html) => html.scrollWidth)
+  assert.ok(width <= phone.width, `${width} px wide`)
+})
+
+async function start(t: TestContext) {
+  const site = await openSite(t)
+  const { page, complaints } = await site.openPage()
+  t.after(() => assert.deepEqual(complaints, []))
+  const open = (path: string) => page.goto(`${site.url}${path}`)
+  return { page, open, stage: stageDeploys(site) }
+}
+
+type Stage = ReturnType<typeof stageDeploys>
+
+async function stageFailure(
+  stage: Stage,
+  name: string,
+  failure: Omit<Failure, 'name' | 'shown'>,
+): Promise<string> {
+  const { lines = [], phase, ...fields } = failure
+  const from =
+    phase === 'pulling' ? { image: 'ghcr.io/ada/web:v9' } : { repo_url: 'https://git.test/ada/shop' }
+  await stage.create({ name, ...from })
+  const { id } = await stage.deploy(name)
+  await stage.enter(id, [
+    { state: `running.${phase}` },
+    { state: 'failing', fields: { ...fields, finished_at: new Date().toISOString() } },
+    { state: 'failed' },
+  ])
+  await stage.log(id, lines)
+  return id
+}
