@@ -9,8 +9,14 @@ import './look/base.css'
 import { createAppRouter } from './shell/routes.tsx'
 import { listenForShortcuts } from './shell/shortcuts.ts'
 
-// After an upgrade of the server, a page that was open does not find its parts any more.
-addEventListener('vite:preloadError', () => {
+// After an upgrade of the server, a page that was open does not find its parts any more. While the server is
+// away it stays: a reload would lose it.
+addEventListener('vite:preloadError', async () => {
+  const isThere = await fetch('/healthz').then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) return
   const lastMs = Number(sessionStorage.getItem('reloaded') ?? 0)
   if (Date.now() - lastMs < 10_000) return
   sessionStorage.setItem('reloaded', String(Date.now()))
