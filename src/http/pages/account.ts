@@ -29,7 +29,7 @@ import {
   usernameOf,
 } from './form.ts'
 import { attributesOf, type Html, html } from './html.ts'
-import { accountPath, pageOf, redirect } from './layout.ts'
+import { accountPath, manualPath, pageOf, redirect } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
 import { relativeTime } from './text.ts'
 
@@ -164,8 +164,9 @@ ${isNew && html`<p>Run this where your code is. It opens a page here, where you 
 ${
   isNew &&
   html`<p>Then <code>berth up</code> deploys the folder that you are in.
-<a href="/docs/getting-started">Getting started</a> shows each step.</p>`
+<a href="${manualPath}/getting-started">Getting started</a> shows each step.</p>`
 }
+<p><a href="${manualPath}/cli">All commands of berth</a></p>
 <details><summary>If the server gets too many logins</summary>
 <p>This start code lets your terminal ask anyway. You still approve it here.</p>
 <p class="command"><code>${loginCommand} --code ${startCode}</code></p>

@@ -120,6 +120,7 @@ test('a new account is told what comes next, until it has a token', async (t) =>
   assert.doesNotMatch(later.text, /Next:/)
   for (const { html, text } of [first, later]) {
     assert.ok(html.includes(`<code>${command}</code>`))
+    assert.match(html, /href="\/docs\/cli"/)
     assert.ok(text.includes(`${command} --code ${pages.context.terminalLogins.startCode.current()}`))
   }
 })
