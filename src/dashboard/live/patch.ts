@@ -16,6 +16,7 @@ const partsOf: Record<string, string[]> = {
   certificate: ['certificates'],
   'job-run': ['jobs', 'pages of jobs'],
   schedule: ['schedule'],
+  env: ['saved changes'],
   service: ['status'],
 }
 

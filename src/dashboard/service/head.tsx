@@ -1,11 +1,11 @@
 // The name of a service, its state and its address, and what can be done with it.
-import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
 import { Menu } from '../controls/menu.tsx'
+import { useFollow } from '../deploy/follow.ts'
 import { Mark } from '../look/mark.tsx'
 import { useShortcut } from '../shell/shortcuts.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
@@ -38,9 +38,7 @@ export function Head({ service }: { service: Service }) {
 function Actions({ service }: { service: Service }) {
   const { id, name, suspended, live_deploy_id: liveId } = service
   const [dialog, setDialog] = useState<'suspend' | 'delete' | null>(null)
-  const navigate = useNavigate()
-  const follow = (deploy: Deploy) =>
-    void navigate({ to: '/services/$name/deploys/$id', params: { name, id: deploy.id } })
+  const follow = useFollow(name)
   useShortcut('d', 'Deploy', () => document.querySelector<HTMLElement>('main [data-keys="d"]')?.click())
   return (
     <div className={styles.actions}>

@@ -12,6 +12,7 @@ import styles from './overview.module.css'
 import { serviceQuery } from './queries.ts'
 import { RecentDeploys } from './recent-deploys.tsx'
 import { RunningNow } from './running-now.tsx'
+import { SavedChanges } from './saved-changes.tsx'
 import { stateWord, toneFor } from './state.ts'
 import { Tabs } from './tabs.tsx'
 import { Terminal } from './terminal.tsx'
@@ -33,6 +34,7 @@ function Shown({ service }: { service: Service }) {
       {state === 'deleting' && (
         <p className={styles.notice}>It is being deleted. It leaves the list when nothing of it is left.</p>
       )}
+      {state !== 'deleting' && <SavedChanges service={service} />}
       <div className={styles.columns}>
         <div className={styles.column}>
           <RunningNow service={service} />

@@ -3,6 +3,7 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Transition } from '../../api/actor.ts'
 import type { Certificate } from '../../api/certificate.ts'
 import type { Deploy } from '../../api/deploy.ts'
+import type { DeployDiff } from '../../api/deploy-diff.ts'
 import type { Schedule } from '../../api/schedule.ts'
 import type { Service } from '../../api/service.ts'
 import type { ServiceStatus } from '../../api/status.ts'
@@ -98,5 +99,13 @@ export function certificatesQuery(id: string) {
     queryKey: ['service', id, 'certificates'],
     queryFn: get<Certificate[]>('/certificates'),
     select: (all) => all.filter(({ service_id }) => service_id === id),
+  })
+}
+
+/** Settings raise the revision of the service; variables are announced by the feed. */
+export function savedChangesQuery({ id, live_deploy_id: liveId, revision }: Service) {
+  return queryOptions({
+    queryKey: ['service', id, 'saved changes', liveId, revision],
+    queryFn: get<DeployDiff>(`/deploys/${liveId}/diff?against=saved`),
   })
 }

@@ -1,9 +1,11 @@
 // One service in the list: what is under way, else what needs attention, else the version that serves.
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
+import { retryOf } from '../deploy/actions.tsx'
+import { useFollow } from '../deploy/follow.ts'
 import { useNow } from '../live/clock.ts'
 import { Mark } from '../look/mark.tsx'
 import { Age, duration } from '../look/times.tsx'
@@ -32,7 +34,9 @@ export function ServiceRow({ service }: { service: Service }) {
         )}
         {canDeploy(service) && !isUnderWay(deploy) && deploy?.status !== 'failed' && (
           <span className={styles.deploy}>
-            <DeployAgain service={service}>Deploy</DeployAgain>
+            <Start name={name} path={`/services/${service.id}/deploys`} body={{}}>
+              Deploy
+            </Start>
           </span>
         )}
       </td>
@@ -82,22 +86,25 @@ function Failure({ service, deploy }: { service: Service; deploy: Deploy }) {
       <Link to="/services/$name/deploys/$id" params={{ name, id: deploy.id }} className={styles.why}>
         Why?
       </Link>
-      {canDeploy(service) && <DeployAgain service={service}>Retry</DeployAgain>}
+      {canDeploy(service) && (
+        <Start name={name} {...retryOf(deploy)}>
+          Retry
+        </Start>
+      )}
     </span>
   )
 }
 
-function DeployAgain({ service: { id, name }, children }: { service: Service; children: string }) {
-  const navigate = useNavigate()
-  const follow = (deploy: Deploy) =>
-    void navigate({ to: '/services/$name/deploys/$id', params: { name, id: deploy.id } })
+interface StartProps {
+  name: string
+  path: string
+  body?: object
+  children: string
+}
+
+function Start({ name, path, body, children }: StartProps) {
   return (
-    <Action
-      kind="small"
-      keys="d"
-      run={send<Deploy>('POST', `/services/${id}/deploys`, {})}
-      onAccepted={follow}
-    >
+    <Action kind="small" keys="d" run={send<Deploy>('POST', path, body)} onAccepted={useFollow(name)}>
       {children}
     </Action>
   )

@@ -5,7 +5,7 @@ import { useRef, useState } from 'react'
 import type { Service } from '../../api/service.ts'
 import { Command } from '../controls/command.tsx'
 import { Loading } from '../controls/loading.tsx'
-import { useRowKeys } from '../controls/rows.ts'
+import { focusRow, useRowKeys } from '../controls/rows.ts'
 import { wordOf } from '../look/tone.ts'
 import { Page } from '../shell/page.tsx'
 import { ProblemNote } from '../shell/problem.tsx'
@@ -48,6 +48,7 @@ function List({ services }: { services: Service[] | undefined }) {
           placeholder="Filter"
           value={q}
           onChange={({ target }) => set({ q: target.value, state })}
+          onKeyDown={({ key }) => key === 'Enter' && focusRow(1)}
         />
         <StateFilter services={services ?? []} state={state} onChange={(next) => set({ q, state: next })} />
         <NewService />
