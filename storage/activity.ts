@@ -25,6 +25,8 @@ export interface ActivityRequest {
 
 const maxEntries = 50_000
 const maxAgeMs = 90 * 24 * 60 * 60 * 1000
+/** Anyone can request a terminal login: strangers could otherwise push out everything else. */
+const undecidedStates = ['pending', 'expired']
 /** A transaction blocks everything else while it runs. */
 const maxRemovedPerCommit = 1000
 /** Keys are cheap to read. */
@@ -46,6 +48,7 @@ export class Activity {
 
   /** Only inside a commit. */
   keep(number: number, service_id: string | null, { kind, ...moved }: ActorTransition): void {
+    if (kind === 'terminal-login' && undecidedStates.includes(moved.state)) return
     const service_name = service_id === null ? null : this.#knownName(service_id)
     this.#rows.put([number, kind, service_id ?? ''], { ...moved, service_name })
   }

@@ -44,6 +44,18 @@ test('entries older than 90 days go', async (t) => {
   assert.deepEqual(numbersOf(storage), [3])
 })
 
+test('a terminal login that is not decided leaves nothing, so strangers push nothing out', async (t) => {
+  const storage = await temporaryStorage(t)
+  const states = ['pending', 'expired', 'approved.issuing', 'denied']
+  await storage.commit(() => {
+    for (const [number, state] of states.entries()) {
+      const moved = { actor_id: 'cli-1', kind: 'terminal-login', at: instant, ...entry, state }
+      storage.activity.keep(number + 1, null, moved)
+    }
+  })
+  assert.deepEqual(numbersOf(storage), [4, 3])
+})
+
 test('a filter that accepts little ends its page early, and the next page continues', async (t) => {
   const storage = await temporaryStorage(t)
   await keep(storage, 15_000)

@@ -11,8 +11,9 @@ export const activityRoutes = tagged('Actors', [
     scope: 'filtered',
     summary: 'Lists the transitions of all actors, newest first: the newest 50,000, for 90 days',
     description:
-      'They have the numbers of the change feed, and outlive their actors. A page of a filter that matches ' +
-      'little may be shorter than its limit, or empty, and still have a next one.',
+      'They have the numbers of the change feed, and outlive their actors. Terminal logins that are not ' +
+      'decided are left out. A page of a filter that matches little may be shorter than its limit, or ' +
+      'empty, and still have a next one.',
     query: ActivityQuery,
     response: z.array(Activity),
     handler: listActivity,
