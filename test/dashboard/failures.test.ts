@@ -1,4 +1,5 @@
-// The page of a deploy that failed: it alone says in which phase, why, and what to do next.
+// The pages of deploys and job runs in a browser. One that failed says by itself in which phase, why, and
+// what to do next.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../src/api/deploy.ts'
@@ -164,12 +165,57 @@ test('a deploy can be canceled with a thumb, and the page says who did', inBrows
   assert.ok(width <= phone.width, `${width} px wide`)
 })
 
+test('a rollback shows what it changes, and Enter does not do it', inBrowser, async (t) => {
+  const { page, open, stage, site } = await start(t)
+  const service = await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+  const setEnv = (value: string) =>
+    site.call('PATCH', '/api/v1/services/shop/env', { body: { set: [{ key: 'SECRET', value }], unset: [] } })
+  await setEnv('first-canary')
+  const one = await stage.live(service, { commit_sha: '1'.repeat(40) })
+  await setEnv('second-canary')
+  const two = await stage.live(service, { commit_sha: '2'.repeat(40) })
+  await stage.enter(one, [{ state: 'draining' }, { state: 'deactivated' }])
+  await open(`/services/shop/deploys/${two}`)
+
+  await page.locator('button ::-p-text(Undo: roll back to)').click()
+  await page.waitForSelector('dialog ::-p-text(2222222 → 1111111)')
+  await page.waitForSelector('dialog ::-p-text(SECRET)')
+  assert.doesNotMatch(await page.content(), /canary/)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog', { hidden: true })
+  assert.ok(page.url().endsWith(two))
+
+  await page.locator('button ::-p-text(Undo: roll back to)').click()
+  await page.locator('dialog button ::-p-text(Roll back)').click()
+  await page.waitForSelector('h1 ::-p-text(Queued)')
+  await page.waitForSelector('::-p-text(rolled back)')
+})
+
+test('a job run that failed says so in the list, and explains itself on its page', inBrowser, async (t) => {
+  const { page, open, stage } = await start(t)
+  const service = await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+  const error = { exit_code: 3, error: 'exited with code 3', error_code: 'job_failed' as const }
+  const states = ['pending', 'running.starting', 'running.following'].map((state) => ({ state }))
+  const visits = [...states, { state: 'failing', fields: error }, { state: 'failed' }]
+  const id = await stage.run(service, { command: 'rake db:seed', visits })
+  await stage.log(id, [output('relation "users" does not exist')])
+  await open('/services/shop/jobs')
+
+  await page.locator('a ::-p-text(rake db:seed)').click()
+  await page.waitForSelector('section[aria-labelledby="why"] pre')
+
+  const text = await textAt(page, 'section[aria-labelledby="why"]')
+  for (const part of ['Exited with code 3.', 'relation "users" does not exist', 'berth run shop -- COMMAND'])
+    assert.ok(text.includes(part), `"${part}" is missing in ${text}`)
+  await page.waitForSelector('li[data-state="failed"] ::-p-text(Running)')
+})
+
 async function start(t: TestContext) {
   const site = await openSite(t)
   const { page, complaints } = await site.openPage()
   t.after(() => assert.deepEqual(complaints, []))
   const open = (path: string) => page.goto(`${site.url}${path}`)
-  return { page, open, stage: stageDeploys(site) }
+  return { page, open, site, stage: stageDeploys(site) }
 }
 
 type Stage = ReturnType<typeof stageDeploys>
