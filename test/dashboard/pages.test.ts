@@ -8,7 +8,7 @@ import { desktop, lackOfBrowser, openChromium, phone, type Screen } from '../sup
 
 const visits: [Screen, pages: string[]][] = [
   [{ viewport: desktop, scheme: 'light' }, ['services', 'overview', 'deploy-building', 'deploy-failed']],
-  [{ viewport: phone, scheme: 'dark' }, ['services', 'overview']],
+  [{ viewport: phone, scheme: 'dark' }, ['services', 'overview', 'deploy-building', 'deploy-failed']],
 ]
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 

@@ -71,7 +71,8 @@ function Picture({ layout, kind, position, counts = {}, reached, pointed, onPoin
     />
   )
   return (
-    <div className={styles.box} ref={box}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by the keyboard.
+    <div className={styles.box} ref={box} tabIndex={0}>
       <svg
         className={styles.picture}
         viewBox={`0 0 ${width} ${height}`}

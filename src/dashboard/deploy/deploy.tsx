@@ -61,8 +61,11 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
           </>
         )}
       >
-        {isParked && <ParkedPanel id={deploy.id} />}
-        <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />
+        {isParked ? (
+          <ParkedPanel id={deploy.id} />
+        ) : (
+          <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />
+        )}
         {compare !== undefined && <Comparison service={service} deploy={deploy} otherId={compare} />}
       </Run>
     </Page>

@@ -19,7 +19,7 @@ export function Times({ steps, times, count }: TimesProps) {
   if (rows.length === 0) return null
   return (
     <section className={styles.panel}>
-      <h2>{count === 1 ? 'Time and the last deploy' : `Time and the last ${count}`}</h2>
+      <h2>{count === 1 ? 'Compared with the last deploy' : `Compared with the last ${count} deploys`}</h2>
       <table className={styles.times}>
         <thead>
           <tr>

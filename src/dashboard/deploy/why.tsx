@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
 import { Code } from '../controls/command.tsx'
+import { plainText } from '../log/ansi.ts'
 import { toSentence } from '../shell/problem.tsx'
 import { whyQuery } from './queries.ts'
 import styles from './why.module.css'
@@ -57,7 +58,7 @@ function Lines({ first, last }: { first: string | null; last: string[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by the keyboard.
     <pre className={styles.lines} tabIndex={0}>
-      {lines.join('\n')}
+      {lines.map(plainText).join('\n')}
     </pre>
   )
 }

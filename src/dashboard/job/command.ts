@@ -8,5 +8,5 @@ export function whatOf({ command }: Command): string {
 }
 
 export function triggerOf({ trigger }: Pick<JobRun, 'trigger'>): string {
-  return trigger === 'schedule' ? 'on schedule' : 'requested'
+  return trigger === 'schedule' ? 'scheduled' : 'requested'
 }

@@ -52,7 +52,7 @@ function Shown({ service, run }: { service: Service; run: JobRun }) {
         deadlineAt={isParked ? null : (run.deadline_at ?? null)}
       >
         {isParked && <ParkedPanel id={id} />}
-        {status === 'failed' && (
+        {status === 'failed' && !isParked && (
           <WhyPanel title="The run failed" path={`/jobs/${id}`} record={run} isNews={wasRunning.current}>
             <Again service={service} run={run} />
           </WhyPanel>

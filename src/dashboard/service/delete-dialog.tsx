@@ -36,7 +36,7 @@ export function DeleteDialog({ service, onClose }: { service: Service; onClose()
         </label>
       )}
       <label className={styles.field}>
-        Type {name}
+        Type {name} to confirm
         <input
           data-first
           value={typed}

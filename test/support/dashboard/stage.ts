@@ -9,6 +9,7 @@ import { deployInput } from '../machines/deploy-chart.ts'
 import { restingActors } from '../storage/parked-kinds.ts'
 import { serviceRow } from '../storage/store-fixtures.ts'
 import { type Act, certificates, minute, type Role, roles, runs } from './cast.ts'
+import { hostile } from './hostile-texts.ts'
 import { startStories, type Teller } from './stories.ts'
 
 type Api = Awaited<ReturnType<typeof startWithAccount>>
@@ -41,11 +42,13 @@ export async function openStage(t: TestContext): Promise<Stage> {
     const input = deployInput({ id: ids.newId('dep'), serviceId, trigger })
     const image = kind === 'image' ? role.image! : null
     const isGit = kind === 'git'
+    // No phase times out while a slow machine looks at it.
+    const limits = { fetchMs: 3_600_000, buildMs: 3_600_000, startMs: 3_600_000 }
     const source = { ...input.source, kind, image, ...(isGit ? {} : { repo_url: null, branch: null }) }
     const asker = by
       ? { kind: 'token' as const, id: 'tok-1', name: by }
       : { kind: 'session' as const, id: 'usr-1', name: null }
-    newest[role.name] = await teller!.tell('deploy', { ...input, source }, startMs, act, asker)
+    newest[role.name] = await teller!.tell('deploy', { ...input, source, limits }, startMs, act, asker)
     if (!hears) return
     teller!.pass(minute)
     await teller!.send(input.id, hears)
@@ -97,6 +100,10 @@ export async function openStage(t: TestContext): Promise<Stage> {
     )
   }
   teller.finish()
+  for (const [index, line] of ['GET /cart 200 12ms', ...hostile.lines].entries())
+    api.storage.runtimeLogs.append('svc-1', index % 3 === 2 ? 'stderr' : 'stdout', line, undefined, {
+      instance: index % 2,
+    })
   await addResting(api)
   await api.storage.actors.park(
     newest.parked!,

@@ -9,7 +9,7 @@ const problem = (status: number, code: string, detail: string, hint: string) => 
 const broken = problem(500, 'internal_error', 'the store could not be read', 'berth doctor checks the server')
 const told = ['The store could not be read', 'berth doctor', 'Try again', 'the-request-id']
 const full = problem(507, 'insufficient_storage', 'the disk is too full', 'berth cleanup frees space')
-const away = problem(503, 'docker_unavailable', 'the Docker engine did not respond', 'systemctl start docker')
+const away = problem(503, 'docker_unavailable', 'the Docker engine did not respond', 'check that Docker runs')
 
 /** By a name for screenshots. */
 export async function statesOf({ call, newest }: Stage): Promise<Record<string, StagedPage>> {
@@ -46,7 +46,7 @@ export async function statesOf({ call, newest }: Stage): Promise<Record<string, 
       path: '/services/shop',
       texts: ['Running now'],
       answers: { 'POST /services/shop/deploys': full, 'POST /services/svc-1/deploys': full },
-      press: 'Deploy',
+      press: ['Deploy'],
       shows: ['The disk is too full', 'the-request-id'],
     },
     'overview-missing': { path: '/services/nope', texts: ['Not found', 'berth services'], answers: {} },

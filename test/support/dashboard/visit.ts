@@ -14,9 +14,9 @@ export interface StagedPage {
   texts: string[]
   /** Even if empty, the page is expected to get a refusal, which the browser reports. */
   answers?: Answers
-  /** The label of a button, which is pressed then. */
-  press?: string
-  /** Shown after the press. */
+  /** The labels of buttons, which are pressed then. */
+  press?: string[]
+  /** Shown after that. */
   shows?: string[]
 }
 
@@ -43,12 +43,12 @@ export async function visit(
     page,
     complaints: () =>
       complaints.splice(0).filter((text) => !isRefused || !text.includes('Failed to load resource')),
-    async open({ path, texts, answers: staged, press, shows = [] }) {
+    async open({ path, texts, answers: staged, press = [], shows = [] }) {
       answers = staged ?? {}
       isRefused = staged !== undefined
       await page.goto(`${url}${path}`)
       for (const text of texts) await seeText(page, text)
-      if (press !== undefined) await page.locator(`main button ::-p-text(${press})`).click()
+      for (const label of press) await page.locator(`main button ::-p-text(${label})`).click()
       for (const text of shows) await seeText(page, text)
     },
   }
