@@ -13,8 +13,8 @@ import { exchange, toBytes } from '../support/http/wire.ts'
 
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
 
-/** Without the route outside of the API, and the WebSocket. */
-const requestable = operations.filter(({ path }) => path.startsWith('/api/v1') && !path.endsWith('/client'))
+/** Without the route outside of the API, and the WebSockets. */
+const requestable = operations.filter(({ path }) => /^\/api\/v1(?!.*\/(client|inspect)$)/.test(path))
 
 /** About the service `web` or a registry that need not be there. */
 function addressOf({ path }: Operation): string {

@@ -283,6 +283,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/deploys/{deploy_id}/logs',
     'GET /api/v1/deploys/{deploy_id}/history',
     'GET /api/v1/deploys/{deploy_id}/why',
+    'GET /api/v1/deploys/{deploy_id}/diff',
     'GET /api/v1/jobs/{job_id}',
     'GET /api/v1/jobs/{job_id}/logs',
     'GET /api/v1/jobs/{job_id}/history',
