@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findLeftovers } from './support/daemon/leftovers.ts'
+import { hasCommand } from './support/system/command.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const nothing = { containers: [], networks: [], volumes: [], images: [] }
@@ -21,6 +22,7 @@ test('the demo shows both versions, fails no request and leaves nothing', async 
   assert.match(demo.output(), /page +http:\/\/hello\.localhost:\d+/)
   assert.match(demo.output(), /visits +[1-9]\d* responses from v1, then [1-9]\d* responses from v2; 0 failed/)
   assert.match(demo.output(), /\$ berth login .+\$ berth create hello .+\$ berth deploy hello/s)
+  if (hasCommand('chromium')) assert.match(demo.output(), /strip +Done Queued .+Done Switching .+Live/s)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes begin with one
   assert.doesNotMatch(demo.output(), /[\x1b\r]/)
   await assertGone(demo.output())

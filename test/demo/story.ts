@@ -9,6 +9,7 @@ import { count, factLines, heading } from './lines.ts'
 import { type Page, visit } from './page.ts'
 import { prepareSetting, type Setting } from './setting.ts'
 import { orLeave, type Stage } from './stage.ts'
+import { readStrip } from './strip.ts'
 import { reasonOf, Trouble, toProblem } from './trouble.ts'
 import { sendVisitor, type Visits } from './visitor.ts'
 
@@ -35,6 +36,7 @@ export async function printStory(stage: Stage, { isOnce }: Options): Promise<voi
     const second = await deploySecond(stage, setting, first)
     await runCommand(stage, setting)
     await showPlaces(stage, setting, second)
+    if (isOnce) await showStrip(stage, setting, second)
   } catch (error) {
     if (await hasEnded(setting.daemon.pid))
       throw new Trouble('the daemon exited unexpectedly', reasonOf(error), again)
@@ -154,6 +156,18 @@ async function showPlaces(stage: Stage, setting: Setting, { id, url }: LiveDeplo
   for (const [name, values] of facts) {
     for (const line of factLines(terminal, name, values)) terminal.print(line)
   }
+}
+
+/** Without `--once`, the visitor looks for himself. */
+async function showStrip(
+  { terminal, signal }: Stage,
+  { daemon }: Setting,
+  { id }: LiveDeploy,
+): Promise<void> {
+  const steps = await orLeave(readStrip(`${daemon.api.url}/services/hello/deploys/${id}`), signal)
+  if (steps === null) return
+  heading(terminal, 'The deploy on the dashboard')
+  for (const line of factLines(terminal, 'strip', steps)) terminal.print(line)
 }
 
 async function stay(signal: AbortSignal): Promise<void> {
