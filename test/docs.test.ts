@@ -49,7 +49,7 @@ test('every page of the manual that a hint names exists, with its heading', () =
 
 test('the manual lists all of its pages', () => {
   const contents = readPage('docs/README.md')
-  const names = readdirSync(join(home, 'docs')).filter((name) => name !== 'README.md')
+  const names = readdirSync(join(home, 'docs')).filter((name) => name.endsWith('.md') && name !== 'README.md')
   assert.deepEqual(
     names.filter((name) => !contents.includes(`(${name})`)),
     [],

@@ -5,7 +5,9 @@ import { referencePages } from './reference.ts'
 
 export const home = join(import.meta.dirname, '../../..')
 
-const handwritten = readdirSync(join(home, 'docs')).filter((name) => !(name in referencePages()))
+const handwritten = readdirSync(join(home, 'docs')).filter(
+  (name) => name.endsWith('.md') && !(name in referencePages()),
+)
 export const manualPages = ['README.md', 'machines/README.md', ...handwritten.map((name) => `docs/${name}`)]
 
 export function readPage(path: string): string {
