@@ -8,7 +8,7 @@ import { eventually } from '../support/supervisor/supervision.ts'
 import { lackOfBrowser } from '../support/system/chromium.ts'
 
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
-const patience = { timeout: 60_000 }
+const patience = { timeout: 30_000 }
 
 test('the frame of the dashboard', inBrowser, async (t) => {
   const site = await openSite(t)
@@ -32,7 +32,7 @@ test('the frame of the dashboard', inBrowser, async (t) => {
     assert.equal(await focused(page, 'dataset.row'), 'shop')
     await page.keyboard.press('Enter')
     await shows(page, 'Running now')
-    assert.equal(await focused(page, 'tagName'), 'H1')
+    await page.waitForFunction("document.activeElement.tagName === 'H1'", patience)
     assert.equal(await page.title(), '● Live · shop')
     await type(page, 'g', 's')
     await shows(page, 'out of paper')
