@@ -1,6 +1,7 @@
 // The parts of the benchmark in their order.
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'
+import { measureLog } from './dashboard-log.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
 import { measureMemory } from './memory.ts'
@@ -11,6 +12,7 @@ export const parts = {
   edge: measureEdge,
   start: measureStart,
   memory: measureMemory,
+  log: measureLog,
 } satisfies Record<string, (bench: Bench) => Promise<Figure[]>>
 
 export type PartName = keyof typeof parts

@@ -9,7 +9,12 @@ export interface Filter {
   status: string
 }
 
-export const noFilter: Filter = { stream: '', instance: '', status: '' }
+/** What the reader looks for. */
+export interface LogSearch extends Filter {
+  query: string
+}
+
+export const noSearch: LogSearch = { query: '', stream: '', instance: '', status: '' }
 
 export function isShownBy({ stream, instance, status }: Filter): (line: Line) => boolean {
   return (line) =>

@@ -6,7 +6,7 @@ import type { Lines } from './lines.ts'
 interface FiltersProps {
   lines: Lines
   filter: Filter
-  onFilter: (filter: Filter) => void
+  onFilter: (change: Partial<Filter>) => void
 }
 
 const streamWords = { stdout: 'Output', stderr: 'Errors', system: 'Berth' }
@@ -25,22 +25,22 @@ export function Filters({ lines, filter, onFilter }: FiltersProps) {
           label="Status"
           value={filter.status}
           options={Object.entries(statusWords)}
-          onChoose={(status) => onFilter({ ...filter, status })}
+          onChoose={(status) => onFilter({ status })}
         />
       ) : (
         <Choice
           label="Stream"
           value={filter.stream}
           options={Object.entries(streamWords)}
-          onChoose={(stream) => onFilter({ ...filter, stream })}
+          onChoose={(stream) => onFilter({ stream })}
         />
       )}
       {instances.length > 1 && (
         <Choice
           label="Instance"
           value={filter.instance}
-          options={instances.map((instance) => [instance, `Instance ${Number(instance) + 1}`])}
-          onChoose={(instance) => onFilter({ ...filter, instance })}
+          options={instances.map((instance) => [instance, `Instance ${instance}`])}
+          onChoose={(instance) => onFilter({ instance })}
         />
       )}
     </>

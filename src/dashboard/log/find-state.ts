@@ -17,10 +17,14 @@ export interface FindState {
 }
 
 /** Searching takes so much of a frame. */
-const sliceMs = 6
+const sliceMs = 12
 
-export function useFind(log: Log, isShown: (line: Line) => boolean): FindState {
-  const [query, setQuery] = useState('')
+export function useFind(
+  log: Log,
+  isShown: (line: Line) => boolean,
+  query: string,
+  onQuery: (query: string) => void,
+): FindState {
   const [current, setCurrent] = useState(-1)
   const [, rerender] = useReducer((count: number) => count + 1, 0)
   const matcher = useMemo(() => createMatcher(query), [query])
@@ -51,7 +55,7 @@ export function useFind(log: Log, isShown: (line: Line) => boolean): FindState {
   return {
     query,
     setQuery(next) {
-      setQuery(next)
+      onQuery(next)
       setCurrent(-1)
     },
     matcher,

@@ -1,7 +1,7 @@
 // What a viewer shows of its log: the rows and their heights, what is open, and whether the end is followed.
 import { type RefObject, useMemo, useState } from 'react'
 import { useColumns } from './columns.ts'
-import { type Filter, isShownBy } from './filter.ts'
+import { isShownBy, type LogSearch } from './filter.ts'
 import { type FindState, useFind } from './find-state.ts'
 import { useFoldedRows } from './folded-rows.ts'
 import { type Fold, type FoldedRows, isHead } from './folds.ts'
@@ -15,7 +15,8 @@ interface Options {
   log: Log
   box: RefObject<HTMLDivElement | null>
   folds: readonly Fold[]
-  filter: Filter
+  search: LogSearch
+  onSearch: (change: Partial<LogSearch>) => void
   settings: Settings
   /** The line that the address names. */
   named: number | null
@@ -41,8 +42,10 @@ const toggleColumns = 2
 /** Next to the number, and after the text. */
 const gapColumns = 4
 
-export function useLogView({ log, box, folds, filter, settings, named }: Options): LogView {
-  const isShown = useMemo(() => isShownBy(filter), [filter])
+export function useLogView(options: Options): LogView {
+  const { log, box, folds, search, onSearch, settings, named } = options
+  const { query, stream, instance, status } = search
+  const isShown = useMemo(() => isShownBy({ stream, instance, status }), [stream, instance, status])
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
   const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
   const [isFollowing, setFollowing] = useState(named === null)
@@ -56,7 +59,7 @@ export function useLogView({ log, box, folds, filter, settings, named }: Options
   const columns = settings.isWrapped ? fitting : Number.POSITIVE_INFINITY
   const layout = useMemo(() => ({ folded, columns, whole }), [folded, columns, whole])
   const rows = useRowWindow(box, layout, isFollowing)
-  const find = useFind(log, isShown)
+  const find = useFind(log, isShown, query, (next) => onSearch({ query: next }))
 
   function choose(...changes: [fold: string, isOpen: boolean][]): void {
     setChosen((before) => new Map([...before, ...changes]))

@@ -51,7 +51,7 @@ export function Rows(props: RowsProps) {
         </div>
         {folded.rows.length === 0 && <p className={styles.empty}>{empty}</p>}
       </div>
-      {find.search && <Marks hits={find.search.hits} folded={folded} rows={rows} />}
+      {find.search && !find.isSearching && <Marks hits={find.search.hits} folded={folded} rows={rows} />}
     </div>
   )
 }

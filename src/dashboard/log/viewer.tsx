@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'reac
 import { openStream } from '../live/stream.ts'
 import { useShortcut } from '../shell/shortcuts.ts'
 import { downloadLog } from './download.ts'
-import { noFilter } from './filter.ts'
+import { type LogSearch, noSearch } from './filter.ts'
 import { Filters } from './filters.tsx'
 import type { Fold } from './folds.ts'
 import { useFullScreen } from './full-screen.ts'
@@ -26,6 +26,9 @@ interface ViewerProps {
   /** Of a service. */
   kind?: 'runtime' | 'access'
   folds?: readonly Fold[]
+  /** What is looked for at first. */
+  search?: LogSearch
+  onSearch?: (search: LogSearch) => void
   /** Called with the newest line of the server itself. */
   onNews?: ((news: News) => void) | undefined
 }
@@ -34,7 +37,8 @@ const noFolds: Fold[] = []
 /** So many lines before one that an address names are read with it. */
 const linesAround = 500
 
-export function LogViewer({ path, kind, folds = noFolds, onNews }: ViewerProps) {
+export function LogViewer(props: ViewerProps) {
+  const { path, kind } = props
   const [selection, select] = useSelection()
   const [wanted, setWanted] = useState(selection?.first ?? null)
   const source = useMemo(() => sourceOf(path, kind, wanted), [path, kind, wanted])
@@ -44,13 +48,11 @@ export function LogViewer({ path, kind, folds = noFolds, onNews }: ViewerProps) 
   return (
     <OpenLog
       key={`${log.source.path} ${from}`}
+      {...props}
       log={log}
-      path={path}
-      folds={folds}
       selection={selection}
       select={select}
       onLost={setWanted}
-      onNews={onNews}
     />
   )
 }
@@ -72,27 +74,31 @@ function useLog(source: LogSource): Log | null {
   return log
 }
 
-interface OpenProps extends Pick<ViewerProps, 'onNews'> {
+interface OpenProps extends ViewerProps {
   log: Log
-  path: string
-  folds: readonly Fold[]
   selection: Selection | null
   select: (selection: Selection | null) => void
   /** The address names a line that does not come by itself. */
   onLost: (number: number) => void
 }
 
-function OpenLog({ log, path, folds, selection, select, onLost, onNews }: OpenProps) {
+function OpenLog(props: OpenProps) {
+  const { log, path, folds = noFolds, selection, select, onLost, onNews } = props
   useSyncExternalStore(log.subscribe, log.version)
   const section = useRef<HTMLElement>(null)
   const box = useRef<HTMLDivElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const [settings, setSettings] = useSettings()
-  const [filter, setFilter] = useState(noFilter)
+  const [search, setSearch] = useState(props.search ?? noSearch)
+  function onSearch(change: Partial<LogSearch>): void {
+    const next = { ...search, ...change }
+    setSearch(next)
+    props.onSearch?.(next)
+  }
   const [isLarge, setLarge] = useFullScreen(section)
   useNews(log, onNews)
   useShortcut('l', 'Log on the whole screen', () => setLarge(!isLarge))
-  const view = useLogView({ log, box, folds, filter, settings, named: selection?.first ?? null })
+  const view = useLogView({ log, box, folds, search, onSearch, settings, named: selection?.first ?? null })
   const selected = useSelectedLines(selection, select, (number) => {
     if (log.willHave(number)) view.reveal(number)
     else onLost(number)
@@ -127,7 +133,7 @@ function OpenLog({ log, path, folds, selection, select, onLost, onNews }: OpenPr
         onLarge={setLarge}
         onDownload={() => void downloadLog(path, log)}
       >
-        <Filters lines={log.lines} filter={filter} onFilter={setFilter} />
+        <Filters lines={log.lines} filter={search} onFilter={onSearch} />
       </Toolbar>
       <Rows
         {...view}
@@ -174,5 +180,6 @@ function newWords(lines: number | null): string {
 
 function emptyWords(log: Log): string {
   if (log.lines.count > 0) return 'No line matches the filter.'
-  return log.isEnded() ? 'The log is empty.' : 'Waiting for the first line…'
+  if (log.isEnded()) return 'The log is empty.'
+  return log.source.isWhole ? 'Waiting for the first line…' : 'Nothing yet. New lines appear here.'
 }

@@ -10,6 +10,7 @@ import {
 import { deployQuery } from '../deploy/queries.ts'
 import { jobQuery } from '../job/queries.ts'
 import { currentLive } from '../live/feed.ts'
+import { toLogPlace } from '../service/log-place.ts'
 import { serviceQuery, servicesQuery } from '../service/queries.ts'
 import { Services } from '../service/services.tsx'
 import { Frame } from './frame.tsx'
@@ -84,6 +85,7 @@ const deploy = createRoute({
 const serviceLogs = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/logs',
+  validateSearch: toLogPlace,
   loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
   component: lazyRouteComponent(() => import('../service/logs.tsx'), 'ServiceLogs'),
 })
