@@ -133,10 +133,12 @@ test(
     const { page, open, stage } = await start(t)
     await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
     const { id } = await stage.deploy('shop')
-    await stage.enter(id, [{ state: 'running.fetching' }, { state: 'running.building' }])
+    const queued = { state: 'running.building', event: 'build.queued' }
+    await stage.enter(id, [{ state: 'running.fetching' }, { state: 'running.building' }, queued])
     await stage.log(id, [{ text: 'waiting for a build slot: 1 build is running' }], false)
     await open(`/services/shop/deploys/${id}`)
-    await page.waitForSelector('li[aria-current="step"] ::-p-text(Building)')
+    await page.waitForSelector('h1 ::-p-text(Waiting for a build slot)')
+    await page.waitForSelector('li[aria-current="step"][data-state="waiting"] ::-p-text(Building)')
     await page.waitForSelector('::-p-text(Waiting for a build slot: 1 build is running.)')
 
     await stage.enter(id, [

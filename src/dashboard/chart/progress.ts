@@ -41,7 +41,7 @@ interface Visit {
 }
 
 /** The event of an actor that begins to wait within a state, until its next event. */
-const waitEvent = 'build.queued'
+export const waitEvent = 'build.queued'
 
 /** Null for a kind without a main line. */
 export function progressOf(kind: string, facts: Facts, history: readonly Entry[]): Step[] | null {

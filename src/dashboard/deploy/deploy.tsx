@@ -2,10 +2,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { useRef } from 'react'
+import type { HistoryEntry } from '../../api/actor.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import type { Facts } from '../chart/lines.ts'
 import { labelOfState } from '../chart/lines.ts'
+import { waitEvent } from '../chart/progress.ts'
 import { type Tone, toneOf } from '../look/mark.tsx'
 import { wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
@@ -38,8 +40,7 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
   const wasRunning = useRef(false)
   wasRunning.current ||= deploy.status === 'running'
   const isParked = history !== undefined && parkedIn(history)
-  const word = isParked ? 'Parked' : wordFor(deploy)
-  const tone: Tone = isParked ? 'parked' : toneOf(deploy.status)
+  const { word, tone } = stateOf(deploy, history)
   const facts = factsOf(service, deploy)
   return (
     <Page title={`${word} · ${service.name}`} mark={tone}>
@@ -89,7 +90,12 @@ const statusWords: Record<Deploy['status'], string> = {
   canceled: 'Canceled',
 }
 
-function wordFor({ status, phase }: Deploy): string {
-  if (status === 'running' && phase !== null) return labelOfState('deploy', phase)
-  return statusWords[status] ?? wordOf(status)
+function stateOf({ status, phase }: Deploy, history: HistoryEntry[] = []): { word: string; tone: Tone } {
+  if (parkedIn(history)) return { word: 'Parked', tone: 'parked' }
+  if (history.at(-1)?.event === waitEvent) return { word: 'Waiting for a build slot', tone: 'waiting' }
+  const word =
+    status === 'running' && phase !== null
+      ? labelOfState('deploy', phase)
+      : (statusWords[status] ?? wordOf(status))
+  return { word, tone: toneOf(status) }
 }
