@@ -45,9 +45,9 @@ test('the frame of the dashboard', inBrowser, async (t) => {
     await page.focus('input[type="search"]')
     await openPalette(page)
     await page.keyboard.type('nothing like this')
-    await shows(page, 'Nothing is called like this')
+    await shows(page, 'No results')
     await page.keyboard.press('Escape')
-    await hides(page, 'Nothing is called like this')
+    await hides(page, 'No results')
     assert.equal(await focused(page, 'type'), 'search')
 
     const before = await countDeploys('shop')
@@ -98,7 +98,7 @@ test('the frame of the dashboard', inBrowser, async (t) => {
     await page.waitForSelector('dialog [aria-disabled="true"]', patience)
     await page.keyboard.type('blog')
     await page.click('dialog [data-kind="danger"]')
-    await shows(page, 'It is being deleted')
+    await shows(page, 'This service is being deleted')
   })
 
   await t.test('a part of a page that is gone is looked for once more', async () => {

@@ -125,7 +125,7 @@ function Table({ rows }: { rows: Row[] }) {
             ) : (
               <tr key={number}>
                 <td colSpan={4} className="quiet">
-                  Events during the lost connection are not known.
+                  Events missed while disconnected are not shown.
                 </td>
               </tr>
             ),

@@ -11,11 +11,11 @@ export function Changes({ diff: { complete, commit, image, settings, env } }: { 
     ...env.removed.map((key) => ({ sign: '−', word: 'removed', key })),
   ]
   const isSame = !commit && !image && settings.length === 0 && variables.length === 0
-  if (isSame && complete) return <p className="quiet">Nothing: the same source, settings and variables.</p>
+  if (isSame && complete) return <p className="quiet">No changes: same source, settings and variables.</p>
   return (
     <ul className={styles.changes}>
       {!complete && (
-        <li className="quiet">Its settings and variables are not kept, so they are not compared.</li>
+        <li className="quiet">Its settings and variables are no longer stored, so they are not compared.</li>
       )}
       {commit && (
         <li>
@@ -76,7 +76,7 @@ export function ObstacleNote({ obstacle: { reason, hint } }: { obstacle: Rollbac
   const isCommand = hint?.startsWith('berth ')
   return (
     <div role="alert" className={styles.obstacle}>
-      <p>A rollback to it is not possible. {sentence}</p>
+      <p>You can't roll back to it. {sentence}</p>
       {hint && (isCommand ? <Code text={hint} /> : <p>{toSentence(hint)}</p>)}
     </div>
   )

@@ -37,7 +37,7 @@ export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
       {error && <ProblemNote error={error} />}
       {hasNextPage && (
         <button type="button" aria-disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {isFetchingNextPage ? 'Loading…' : 'Older'}
+          {isFetchingNextPage ? 'Loading…' : 'Show older'}
         </button>
       )}
     </>

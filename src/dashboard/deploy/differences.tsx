@@ -30,7 +30,7 @@ export function Differences({ service, deploy }: { service: Service; deploy: Dep
         <>
           <Changes diff={diff} />
           <p className="quiet">
-            Against{' '}
+            Compared with{' '}
             <Link to="/services/$name/deploys/$id" params={{ name, id: against }}>
               {shortId(against)}
             </Link>

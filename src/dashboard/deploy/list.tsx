@@ -36,7 +36,7 @@ export function DeployList() {
 function NoDeploys({ name }: { name: string }) {
   return (
     <div className={styles.empty}>
-      <p>{name} was never deployed. From the folder of its source:</p>
+      <p>{name} has not been deployed yet. From the folder of its source:</p>
       <Code text={`berth up ${name}`} />
     </div>
   )

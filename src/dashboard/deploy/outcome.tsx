@@ -81,10 +81,10 @@ function Address({
       </p>
     )
   }
-  if (host === null) return <p>It runs.</p>
+  if (host === null) return <p>It is running.</p>
   return (
     <p>
-      For other services it is at{' '}
+      Other services reach it at{' '}
       <code>
         {host}:{port}
       </code>

@@ -4,7 +4,7 @@ import type { JobRun } from '../../api/job.ts'
 type Command = Pick<JobRun, 'command'>
 
 export function whatOf({ command }: Command): string {
-  return command ?? 'The command of the cron job'
+  return command ?? "The cron job's command"
 }
 
 export function triggerOf({ trigger }: Pick<JobRun, 'trigger'>): string {

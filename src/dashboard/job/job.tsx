@@ -108,7 +108,7 @@ function Head({ service, run, word, tone }: HeadProps) {
           {exitCode !== null && ` · exit code ${exitCode}`}
           {deployId !== null && (
             <>
-              {' · in the version of '}
+              {' · runs the version of '}
               <Link to="/services/$name/deploys/$id" params={{ name, id: deployId }}>
                 {shortId(deployId)}
               </Link>

@@ -97,7 +97,7 @@ function OpenLog(props: OpenProps) {
   }
   const [isLarge, setLarge] = useFullScreen(section)
   useNews(log, onNews)
-  useShortcut('l', 'Log on the whole screen', () => setLarge(!isLarge))
+  useShortcut('l', 'Log in full screen', () => setLarge(!isLarge))
   const view = useLogView({ log, box, folds, search, onSearch, settings, named: selection?.first ?? null })
   const selected = useSelectedLines(selection, select, (number) => {
     if (log.willHave(number)) view.reveal(number)
@@ -179,7 +179,7 @@ function newWords(lines: number | null): string {
 }
 
 function emptyWords(log: Log): string {
-  if (log.lines.count > 0) return 'No line matches the filter.'
+  if (log.lines.count > 0) return 'No lines match the filter.'
   if (log.isEnded()) return 'The log is empty.'
   return log.source.isWhole ? 'Waiting for the first line…' : 'Nothing yet. New lines appear here.'
 }

@@ -28,7 +28,7 @@ export function DeleteDialog({ service, onClose }: { service: Service; onClose()
         </Action>
       }
     >
-      <p>Its instances, settings, variables, deploys and logs are lost.</p>
+      <p>This deletes its instances, settings, variables, deploys and logs for good.</p>
       {disk && (
         <label className={styles.choice}>
           <input type="checkbox" checked={withDisk} onChange={({ target }) => setWithDisk(target.checked)} />

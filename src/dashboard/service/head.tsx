@@ -58,7 +58,7 @@ function Actions({ service }: { service: Service }) {
           keys="d"
           run={send<Deploy>('POST', `/services/${id}/deploys`, {})}
           onAccepted={follow}
-          unavailable={canDeploy(service) ? null : 'A suspended service is not deployed'}
+          unavailable={canDeploy(service) ? null : 'Resume the service first'}
         >
           Deploy
         </Action>

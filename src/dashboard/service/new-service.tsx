@@ -32,7 +32,7 @@ export function NoServices() {
 function Commands() {
   return (
     <>
-      <p>In the folder of an application:</p>
+      <p>In the folder of your application:</p>
       <Code text={`berth login ${location.origin}\nberth up`} />
       <p>From a repository or an image:</p>
       <Code text="berth create" />

@@ -32,7 +32,9 @@ function Shown({ service }: { service: Service }) {
       <Head service={service} />
       <Tabs name={name} />
       {state === 'deleting' && (
-        <p className={styles.notice}>It is being deleted. It leaves the list when nothing of it is left.</p>
+        <p className={styles.notice}>
+          This service is being deleted. It leaves the list when everything is removed.
+        </p>
       )}
       {state !== 'deleting' && <SavedChanges service={service} />}
       <div className={styles.columns}>

@@ -20,7 +20,7 @@ export function RecentDeploys({ service: { id, name } }: { service: Service }) {
     <section className={styles.panel}>
       <h2>Recent deploys</h2>
       {!deploys && <Loading rows={4} />}
-      {deploys?.length === 0 && <p className="quiet">None yet.</p>}
+      {deploys?.length === 0 && <p className="quiet">No deploys yet.</p>}
       <ul className={styles.list}>
         {deploys?.slice(0, shownCount).map((deploy) => (
           <li key={deploy.id}>

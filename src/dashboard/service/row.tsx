@@ -73,7 +73,7 @@ function News({ service }: { service: Service }) {
       </span>
     )
   if (deploy.status !== 'canceled') return stateWord(service)
-  return liveId ? 'The newest deploy was canceled; the one before it serves' : 'Canceled'
+  return liveId ? 'The latest deploy was canceled; the previous version still serves' : 'Canceled'
 }
 
 function Failure({ service, deploy }: { service: Service; deploy: Deploy }) {

@@ -27,7 +27,7 @@ export function RunningNow({ service: { id, name, live_deploy_id: liveId } }: { 
       )}
       {isPending && <Loading rows={2} />}
       {status?.reason && <p className={styles.trouble}>{toSentence(status.reason)}</p>}
-      {status?.instances.length === 0 && <p className="quiet">Nothing runs.</p>}
+      {status?.instances.length === 0 && <p className="quiet">No instances.</p>}
       {status && status.instances.length > 0 && (
         <ul className={styles.list} data-stale={error !== null}>
           {status.instances.map((instance) => (
@@ -59,7 +59,7 @@ function Instance({ instance }: { instance: ServiceStatus['instances'][number] }
   const facts = [
     role === 'live' ? null : role,
     health === 'healthy' ? null : health,
-    wasOutOfMemory ? 'was out of memory' : null,
+    wasOutOfMemory ? 'ran out of memory' : null,
     restarts > 0 ? `${restarts} restarts` : null,
     cpu === null ? null : `${Math.round(cpu)}% CPU`,
     bytes === null ? null : `${mib(bytes)}${limit === null ? '' : `/${mib(limit)}`} MB`,

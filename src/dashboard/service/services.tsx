@@ -58,7 +58,7 @@ function List({ services }: { services: Service[] | undefined }) {
       {shown && shown.length > 0 && <Table services={shown} />}
       {services?.length !== 0 && shown?.length === 0 && (
         <p className={styles.none}>
-          None of {services!.length} services matches.{' '}
+          No match among {services!.length} services.{' '}
           <button type="button" data-kind="small" onClick={() => set({ q: '', state: undefined })}>
             Show all
           </button>

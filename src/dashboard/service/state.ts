@@ -7,7 +7,7 @@ type State = Pick<Service, 'state' | 'live_deploy_id' | 'latest_deploy'>
 
 const words: Record<string, string> = {
   not_deployed: 'Not deployed yet',
-  deploying: 'First deploy under way',
+  deploying: 'First deploy in progress',
   degraded: 'Degraded: instances are missing or keep crashing',
   deleting: 'Being deleted',
 }
@@ -21,8 +21,8 @@ export function canDeploy({ state }: Pick<Service, 'state'>): boolean {
 }
 
 export function stateWord({ state, live_deploy_id: liveId, latest_deploy: latest }: State): string {
-  if (state === 'deploying' && liveId) return 'Live, a deploy is under way'
-  if (state === 'live' && latest?.status === 'failed') return 'Live, the newest deploy failed'
+  if (state === 'deploying' && liveId) return 'Live, a deploy is in progress'
+  if (state === 'live' && latest?.status === 'failed') return 'Live, the latest deploy failed'
   return words[state] ?? wordOf(state)
 }
 

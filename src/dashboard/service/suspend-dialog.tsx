@@ -18,7 +18,7 @@ export function SuspendDialog({ service, onClose }: { service: Service; onClose(
         </Action>
       }
     >
-      <p>Its instances are stopped. Settings, variables, deploys and its disk are kept.</p>
+      <p>Its instances stop. Its settings, variables, deploys and disk are kept.</p>
       {hosts.length > 0 && <p>Nothing answers at {hosts.join(', ')} until it is resumed.</p>}
       <Command
         berth={`berth suspend ${name}`}

@@ -32,7 +32,7 @@ export function Palette({ onClose }: { onClose(): void }) {
           onValueChange={setSearch}
         />
         <Command.List className={styles.list}>
-          <Command.Empty className={styles.empty}>Nothing is called like this.</Command.Empty>
+          <Command.Empty className={styles.empty}>No results.</Command.Empty>
           <Group heading="Services">
             {services?.map((service) => (
               <Command.Item key={service.id} value={service.name} onSelect={() => open(service.name)}>

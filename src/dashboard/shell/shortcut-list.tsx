@@ -16,8 +16,8 @@ export function ShortcutList({ onClose }: { onClose(): void }) {
         ))}
       </dl>
       <label>
-        <input type="checkbox" checked={isOn} onChange={({ target }) => turn(target.checked)} /> Keys without
-        Ctrl act
+        <input type="checkbox" checked={isOn} onChange={({ target }) => turn(target.checked)} /> Single-key
+        shortcuts
       </label>
     </Dialog>
   )
