@@ -1,18 +1,13 @@
 // The activity: the transitions of all actors, newest first.
 import { z } from 'zod'
 import { actorKinds, Transition } from './actor.ts'
-import { bounded, identifier, pageLimit, text } from './parts/fields.ts'
+import { identifier, numberBefore, pageLimit, text } from './parts/fields.ts'
 
 export const ActivityQuery = z.strictObject({
   kind: z.enum(actorKinds).optional().describe('Only transitions of actors of this kind.'),
   service: identifier.optional().describe('Only those of this service or datastore: its id or name.'),
   limit: pageLimit(50),
-  before: bounded(
-    Number.MAX_SAFE_INTEGER,
-    1,
-    Number.MAX_SAFE_INTEGER,
-    'Only transitions with a lower number. The `Link` header has the next page.',
-  ),
+  before: numberBefore('Only transitions with a lower number.'),
 })
 export type ActivityQuery = z.output<typeof ActivityQuery>
 

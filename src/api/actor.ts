@@ -1,12 +1,12 @@
 // Actors run the work of the server. A parked actor waits for an administrator.
 import { z } from 'zod'
 import {
-  bounded,
   by,
   flag,
   id,
   identifier,
   name,
+  numberBefore,
   pageLimit,
   text,
   time,
@@ -90,7 +90,7 @@ export type ActorsQuery = z.output<typeof ActorsQuery>
 
 export const ActorHistoryQuery = z.strictObject({
   limit: pageLimit(500),
-  before: bounded(Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER, 'Only entries with a lower revision.'),
+  before: numberBefore('Only entries with a lower revision.'),
 })
 export type ActorHistoryQuery = z.output<typeof ActorHistoryQuery>
 

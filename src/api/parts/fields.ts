@@ -113,6 +113,20 @@ export function cursor(prefix: string) {
     .describe('Only entries that are older than this id. The `Link` header has the next page.')
 }
 
+/** The start of a page of a list whose entries have numbers. */
+export function numberBefore(description: string) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, { error: 'must be a whole number' })
+    .optional()
+    .transform((text) => (text === undefined ? undefined : Number(text)))
+    .meta({
+      description: `${description} The \`Link\` header has the next page.`,
+      type: 'integer',
+      pattern: undefined,
+    })
+}
+
 export function pageLimit(fallback: number) {
   const meaning = 'Maximum number of entries. Values below 1 count as 1, values above 500 as 500.'
   return clamped(fallback, 1, 500, meaning)
