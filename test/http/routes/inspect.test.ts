@@ -4,29 +4,18 @@ import { type TestContext, test } from 'node:test'
 import type { InspectMessage } from '../../../src/api/inspect.ts'
 import { startWithAccount } from '../../support/http/account.ts'
 import { token } from '../../support/http/http-context.ts'
+import { startLogin } from '../../support/http/real-actor.ts'
 import { connectViewer } from '../../support/supervisor/inspector.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
 /** The API with a terminal login, whose actor is real. */
 async function openInspected(t: TestContext) {
   const api = await startWithAccount(t)
-  const { browser, storage, context } = api
-  const insert = async () => {
-    const [id, now] = [storage.ids.newId('cli'), Date.now()]
-    const times = { at: new Date(now).toISOString(), expiresAt: new Date(now + 600_000).toISOString() }
-    const who = { code: 'ACEF-HJKM', name: 'canary', secretHash: 'x', address: '192.0.2.1' }
-    await context.actors.spawn('terminal-login', id, {
-      id,
-      bootId: context.terminalLogins.bootId,
-      ...who,
-      ...times,
-    })
-    return id
-  }
+  const { browser } = api
   const page = { cookie: browser.cookie, 'sec-fetch-site': 'same-origin' }
   const open = (query: string, headers: Record<string, string> = page) =>
     connectViewer(t, `${api.url.replace('http', 'ws')}/api/v1/inspect${query}`, headers)
-  return { ...api, insert, open, page }
+  return { ...api, insert: () => startLogin(api), open, page }
 }
 
 test('a page sees the transitions, ignored events and effects of its actor, and of no other', async (t) => {
