@@ -126,14 +126,17 @@ test('a hostile line costs time in proportion to its length', () => {
     ';',
   ]
   for (const pattern of patterns) {
+    // The least of three: the machine may be busy.
     const msFor = (chars: number) => {
       const text = pattern.repeat(chars / pattern.length)
-      const startedAt = performance.now()
-      toRows(lastPart(text), { columns: 80, limit: 20, matcher: createMatcher(pattern[0]!) })
-      return performance.now() - startedAt
+      const times = [1, 2, 3].map(() => {
+        const startedAt = performance.now()
+        toRows(lastPart(text), { columns: 80, limit: 20, matcher: createMatcher(pattern[0]!) })
+        return performance.now() - startedAt
+      })
+      return Math.min(...times)
     }
-    msFor(10_000)
-    const [short, long] = [Math.max(msFor(50_000), 1), msFor(1_000_000)]
+    const [short, long] = [Math.max(msFor(10_000), 1), msFor(200_000)]
     assert.ok(long / short < 100, `${JSON.stringify(pattern)}: 20 times the text took ${long / short} times`)
   }
 })

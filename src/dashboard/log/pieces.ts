@@ -1,5 +1,5 @@
 // A line as it is drawn: rows of pieces with one look each. Its styles, addresses and matches overlap freely.
-import { plainText, toSpans } from './ansi.ts'
+import { toSpans } from './ansi.ts'
 import type { Matcher } from './find.ts'
 import { cutsOf } from './rows.ts'
 
@@ -26,7 +26,7 @@ export function toRows(
   { columns, limit, matcher }: { columns: number; limit: number; matcher: Matcher | null },
 ): Piece[][] {
   const spans = toSpans(text)
-  const plain = plainText(text)
+  const plain = spans.map((span) => span.text).join('')
   const cuts = Number.isFinite(columns) ? cutsOf(plain, columns, limit) : [0, plain.length]
   const links = addressesIn(plain)
   const matches = matcher?.rangesIn(plain, maxRanges) ?? []
