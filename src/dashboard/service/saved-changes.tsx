@@ -41,7 +41,10 @@ export function SavedChanges({ service }: { service: Service }) {
           onClose={() => setOpen(false)}
         >
           <Changes diff={toNext(diff)} />
-          <Command request={{ method: 'GET', path: `/deploys/${liveId}/diff?against=saved` }} />
+          <Command
+            berth={`berth diff ${name}`}
+            request={{ method: 'GET', path: `/deploys/${liveId}/diff?against=saved` }}
+          />
         </Dialog>
       )}
     </div>
