@@ -29,6 +29,20 @@ export function get<Result>(path: string) {
   return ({ signal }: { signal?: AbortSignal } = {}) => request<Result>('GET', path, signal ? { signal } : {})
 }
 
+/** A page of a list. `before` leads to the next one; null for the last. */
+export async function getPage<Item>(path: string, signal: AbortSignal) {
+  const { text, headers } = await answerTo('GET', path, { signal })
+  const before = /[?&]before=([^&>]+)/.exec(headers.get('link') ?? '')?.[1]
+  return {
+    items: JSON.parse(text) as Item[],
+    before: before === undefined ? null : decodeURIComponent(before),
+  }
+}
+
+export async function getText(path: string, signal: AbortSignal): Promise<string> {
+  return (await answerTo('GET', path, { signal })).text
+}
+
 /** For an `Action`, which makes a key for each press and repeats a request that may not have arrived. */
 export function send<Result>(method: Exclude<Method, 'GET'>, path: string, body?: unknown) {
   return (key: string) => request<Result>(method, path, method === 'POST' ? { body, key } : { body })
@@ -43,11 +57,16 @@ export function onSignedOut(listener: () => void): void {
 
 /** Throws `ApiError`. `Result` is the schema that the API documents for this path. */
 async function request<Result>(method: Method, path: string, options: Options): Promise<Result> {
+  const { text } = await answerTo(method, path, options)
+  return (text === '' ? undefined : JSON.parse(text)) as Result
+}
+
+async function answerTo(method: Method, path: string, options: Options) {
   const response = await fetchFrom(method, path, options)
   const text = await response.text()
   if (response.status === 401) for (const listener of signedOut) listener()
   if (!response.ok) throw new ApiError(toProblem(response, text))
-  return (text === '' ? undefined : JSON.parse(text)) as Result
+  return { text, headers: response.headers }
 }
 
 async function fetchFrom(method: Method, path: string, { body, key, signal }: Options): Promise<Response> {

@@ -30,9 +30,12 @@ export function Chart({ kind, history, times = {}, pointed = null, ...marks }: C
   const [hovered, setHovered] = useState<string | null>(null)
   if (!layout) return null
   const position = positionIn(layout, history)
-  const shown = hovered ?? pointed ?? [...position.active].at(-1) ?? ''
+  const shown = hovered ?? pointed ?? latestState(layout, position) ?? ''
   return (
     <figure className={styles.chart}>
+      <figcaption className={styles.note}>
+        <StateNote state={layout.states.find(({ id }) => id === shown)} times={times[shown]} />
+      </figcaption>
       <Picture
         layout={layout}
         kind={kind}
@@ -41,9 +44,6 @@ export function Chart({ kind, history, times = {}, pointed = null, ...marks }: C
         onPoint={setHovered}
         {...marks}
       />
-      <figcaption className={styles.note}>
-        <StateNote state={layout.states.find(({ id }) => id === shown)} times={times[shown]} />
-      </figcaption>
     </figure>
   )
 }
@@ -56,7 +56,8 @@ interface PictureProps extends Pick<ChartProps, 'kind' | 'counts' | 'reached' | 
 
 function Picture({ layout, kind, position, counts = {}, reached, pointed, onPoint }: PictureProps) {
   const { width, height, states } = layout
-  const leaf = states.findLast(({ id }) => position.active.has(id))
+  const latest = latestState(layout, position)
+  const leaf = states.find(({ id }) => id === latest)
   const box = useScrollTo(leaf ? leaf.x + leaf.width / 2 : width / 2, width)
   const frames = states.filter(({ kind }) => kind === 'compound' || kind === 'parallel')
   const boxOf = (state: ChartLayout['states'][number]) => (
@@ -92,6 +93,13 @@ function Picture({ layout, kind, position, counts = {}, reached, pointed, onPoin
       </svg>
     </div>
   )
+}
+
+/** Of several regions, the state that the last transition led to. */
+function latestState({ states, edges }: ChartLayout, { active, taken }: Position): string | undefined {
+  const leaves = states.filter(({ id, kind }) => active.has(id) && (kind === 'atomic' || kind === 'final'))
+  const entered = taken.length > 0 ? edges[taken.at(-1)!]!.to : ''
+  return (leaves.find(({ id }) => id === entered || id.startsWith(`${entered}.`)) ?? leaves[0])?.id
 }
 
 /** Scrolls sideways to the state, unless it is in view. */

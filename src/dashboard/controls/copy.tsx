@@ -2,7 +2,13 @@
 import { Check, Copy as CopyIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 
-export function Copy({ text }: { text: string }) {
+interface CopyProps {
+  text: string
+  /** In words, for a text that is not shown; otherwise an icon. */
+  label?: string
+}
+
+export function Copy({ text, label }: CopyProps) {
   const [state, setState] = useState<'ready' | 'copied' | 'by-hand'>('ready')
   const copy = () =>
     navigator.clipboard
@@ -19,8 +25,14 @@ export function Copy({ text }: { text: string }) {
   if (state === 'by-hand') return <Selected text={text} />
   const Icon = state === 'copied' ? Check : CopyIcon
   return (
-    <button type="button" data-kind="icon" aria-label={`Copy ${text}`} title="Copy" onClick={copy}>
-      <Icon size={16} aria-hidden="true" />
+    <button
+      type="button"
+      data-kind={label ? 'small' : 'icon'}
+      aria-label={label ?? `Copy ${text}`}
+      title="Copy"
+      onClick={copy}
+    >
+      <Icon size={16} aria-hidden="true" /> {label}
       <span role="status" className="hidden">
         {state === 'copied' && 'Copied'}
       </span>

@@ -7,6 +7,8 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import type { ActivityFilter } from '../activity/queries.ts'
+import type { ChartsSearch } from '../charts/charts.tsx'
 import { deployQuery } from '../deploy/queries.ts'
 import { jobQuery } from '../job/queries.ts'
 import { currentLive } from '../live/feed.ts'
@@ -106,8 +108,56 @@ const job = createRoute({
   component: lazyRouteComponent(() => import('../job/job.tsx'), 'JobPage'),
 })
 
+const texts = (search: Record<string, unknown>, ...names: string[]) =>
+  Object.fromEntries(
+    names.flatMap((name) => (search[name] === undefined ? [] : [[name, String(search[name])]])),
+  )
+
+const activity = createRoute({
+  getParentRoute: () => root,
+  path: '/activity',
+  validateSearch: (search): ActivityFilter => texts(search, 'kind', 'service'),
+  component: lazyRouteComponent(() => import('../activity/activity.tsx'), 'ActivityPage'),
+})
+
+const charts = createRoute({
+  getParentRoute: () => root,
+  path: '/charts',
+  validateSearch: (search): ChartsSearch => ({
+    ...texts(search, 'kind', 'q'),
+    ...(search.parked === true && { parked: true }),
+  }),
+  component: lazyRouteComponent(() => import('../charts/charts.tsx'), 'ChartsPage'),
+})
+
+const chart = createRoute({
+  getParentRoute: () => root,
+  path: '/charts/$kind',
+  component: lazyRouteComponent(() => import('../charts/kind.tsx'), 'KindPage'),
+})
+
+const actor = createRoute({
+  getParentRoute: () => root,
+  path: '/charts/$kind/$id',
+  validateSearch: ({ at }): { at?: number } => (Number.isInteger(at) ? { at: at as number } : {}),
+  component: lazyRouteComponent(() => import('../charts/actor.tsx'), 'ActorPage'),
+})
+
 export function createAppRouter(client: QueryClient) {
-  const routeTree = root.addChildren([start, services, service, deploys, deploy, serviceLogs, jobs, job])
+  const routeTree = root.addChildren([
+    start,
+    services,
+    service,
+    deploys,
+    deploy,
+    serviceLogs,
+    jobs,
+    job,
+    activity,
+    charts,
+    chart,
+    actor,
+  ])
   return createRouter({ routeTree, context: { client }, defaultPreload: 'intent', scrollRestoration: true })
 }
 

@@ -66,7 +66,8 @@ function nextAt(storage: Storage, { kind, service_id }: ListedActor, record: Act
   if (kind === 'certificate') return record.renews_at as string | null
   if (kind === 'datastore') return nextBackupAt(record as DatastoreRecord & ActorRecord)
   const service = kind === 'cron-schedule' ? storage.services.get(service_id!) : null
-  return service && nextRunAt(storage, service)
+  // The actor outlives the schedule for a moment.
+  return service?.schedule ? nextRunAt(storage, service) : null
 }
 
 export function parkedReason({ actors }: Storage, serviceId: string, live: string | null): string | null {

@@ -47,5 +47,13 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     'deploy-canceled': deploy('withdrawn', 'Canceled'),
     'deploy-parked': deploy('parked', 'x is not a function'),
     'deploy-rollback': deploy('returned', 'restarted'),
+    charts: { path: '/charts', texts: ['actors are parked'] },
+    'charts-parked': { path: '/charts?parked=true', texts: ['x is not a function'] },
+    'chart-deploy': { path: '/charts/deploy', texts: ['Copy as Mermaid'] },
+    'chart-datastore': { path: '/charts/datastore', texts: ['wanted.life.available'] },
+    actor: { path: `/charts/deploy/${newest.api}`, texts: ['Cancel deploy'] },
+    'actor-past': { path: `/charts/deploy/${newest.shop}?at=3`, texts: ['Back to now'] },
+    'actor-parked': { path: `/charts/deploy/${newest.parked}`, texts: ['Copy report'] },
+    activity: { path: '/activity', texts: ['Building image succeeded'] },
   }
 }

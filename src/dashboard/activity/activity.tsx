@@ -1,0 +1,137 @@
+// Every transition of every actor, in words, live. Repetitions are counted.
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { causeWords, requesterWords, stateWords } from '../chart/causes.ts'
+import { toRepeats } from '../chart/repeats.ts'
+import { machinesQuery } from '../charts/queries.ts'
+import { Command } from '../controls/command.tsx'
+import { clockTime } from '../look/clock-time.ts'
+import { Mark } from '../look/mark.tsx'
+import { shortId } from '../look/short-id.ts'
+import { toneOf } from '../look/tone.ts'
+import { servicesQuery } from '../service/queries.ts'
+import { Page } from '../shell/page.tsx'
+import { ProblemNote } from '../shell/problem.tsx'
+import styles from './activity.module.css'
+import { useNews } from './news.ts'
+import { type ActivityFilter, activityQuery, type Entry } from './queries.ts'
+
+export function ActivityPage() {
+  const filter = useSearch({ from: '/activity' })
+  const query = useInfiniteQuery(activityQuery(filter))
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  useNews(filter)
+  const entries = data?.pages.flatMap(({ items }) => items)
+  return (
+    <Page title="Activity">
+      <div className={styles.page}>
+        <Head filter={filter} />
+        {error && !data && <ProblemNote error={error} onRetry={() => void refetch()} />}
+        {entries?.length === 0 && <p className="quiet">Nothing happened yet.</p>}
+        {entries && <Days entries={entries} />}
+        {hasNextPage && (
+          <p>
+            <button type="button" aria-busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+              Older
+            </button>
+          </p>
+        )}
+        <Command
+          berth={['berth activity', filter.service, filter.kind && `--kind ${filter.kind}`]
+            .filter(Boolean)
+            .join(' ')}
+          request={{ method: 'GET', path: `/activity?${new URLSearchParams({ ...filter })}` }}
+        />
+      </div>
+    </Page>
+  )
+}
+
+function Head({ filter }: { filter: ActivityFilter }) {
+  const navigate = useNavigate({ from: '/activity' })
+  const { data: machines = [] } = useQuery(machinesQuery)
+  const { data: services = [] } = useQuery(servicesQuery)
+  const choose = (name: keyof ActivityFilter, value: string) => {
+    const { [name]: _, ...rest } = filter
+    void navigate({ search: value === '' ? rest : { ...rest, [name]: value }, replace: true })
+  }
+  const selectOf = (name: keyof ActivityFilter, label: string, all: string, values: string[]) => (
+    <select
+      aria-label={label}
+      value={filter[name] ?? ''}
+      onChange={({ target }) => choose(name, target.value)}
+    >
+      <option value="">{all}</option>
+      {/* One that does not exist any more may be in the address. */}
+      {[...new Set(filter[name] ? [...values, filter[name]] : values)].map((value) => (
+        <option key={value}>{value}</option>
+      ))}
+    </select>
+  )
+  return (
+    <header className={styles.head}>
+      <h1>Activity</h1>
+      {selectOf(
+        'kind',
+        'Kind',
+        'All kinds',
+        machines.map(({ kind }) => kind),
+      )}
+      {selectOf(
+        'service',
+        'Service',
+        'All services',
+        services.map(({ name }) => name),
+      )}
+    </header>
+  )
+}
+
+function Days({ entries }: { entries: Entry[] }) {
+  const dayOf = ({ at }: Entry) => new Date(at).toDateString()
+  const days = [...new Set(entries.map(dayOf))].map((day) => ({
+    day,
+    ofDay: entries.filter((entry) => dayOf(entry) === day),
+  }))
+  return days.map(({ day, ofDay }) => (
+    <section key={day}>
+      <h2 className={styles.day}>{day}</h2>
+      <ol className={styles.list}>
+        {toRepeats(ofDay, ({ actor_id, event, state }) => `${actor_id} ${event} ${state}`).flatMap(
+          ({ items, length, count }) =>
+            items
+              .slice(0, length)
+              .map((entry, index) => (
+                <Line
+                  key={`${entry.actor_id} ${entry.revision}`}
+                  entry={entry}
+                  count={index === 0 ? count : 1}
+                />
+              )),
+        )}
+      </ol>
+    </section>
+  ))
+}
+
+function Line({ entry, count }: { entry: Entry; count: number }) {
+  const { kind, actor_id: id, service_name: name, event, state, status, at, by, revision } = entry
+  const requester = requesterWords(by)
+  return (
+    <li>
+      <Link to="/charts/$kind/$id" params={{ kind, id }} search={{ at: revision }} className={styles.line}>
+        <time dateTime={at}>{clockTime(Date.parse(at)).split(', ').at(-1)}</time>
+        <Mark tone={toneOf(state === 'parked' ? 'parked' : status)} />
+        <span className={styles.what}>
+          <strong>{name ?? (id === kind ? 'The server' : shortId(id))}</strong>{' '}
+          <span className="quiet">{kind}</span> {stateWords(state)}
+          {count > 1 && <span className={styles.count}> ×{count}</span>}
+        </span>
+        <span className={styles.why}>
+          {causeWords(event)}
+          {requester && `, by ${requester}`}
+        </span>
+      </Link>
+    </li>
+  )
+}

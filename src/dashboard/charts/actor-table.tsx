@@ -1,0 +1,68 @@
+// Actors in a table, the parked ones first, as the API lists them.
+
+import { Link } from '@tanstack/react-router'
+import type { Actor } from '../../api/actor.ts'
+import { stateWords } from '../chart/causes.ts'
+import { Mark } from '../look/mark.tsx'
+import { shortId } from '../look/short-id.ts'
+import { Age } from '../look/times.tsx'
+import { toneOf } from '../look/tone.ts'
+import styles from './actor-table.module.css'
+import { Owner } from './owner.tsx'
+import { actorsLimit } from './queries.ts'
+
+interface ActorTableProps {
+  actors: Actor[]
+  isFiltered?: boolean
+}
+
+export function ActorTable({ actors, isFiltered = false }: ActorTableProps) {
+  if (actors.length === 0)
+    return <p className="quiet">{isFiltered ? 'No actor fits the filter.' : 'No actor is active.'}</p>
+  return (
+    <>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            {['Actor', 'Belongs to', 'State', 'Since', 'Restarts', 'Next'].map((heading) => (
+              <th key={heading} scope="col">
+                {heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {actors.map((actor) => (
+            <Row key={actor.id} actor={actor} />
+          ))}
+        </tbody>
+      </table>
+      {actors.length === actorsLimit && <p className="quiet">Only the first {actorsLimit} are shown.</p>}
+    </>
+  )
+}
+
+function Row({ actor }: { actor: Actor }) {
+  const { id, kind, status, state, parked, since, restarts, next_at: nextAt } = actor
+  return (
+    <tr data-parked={parked !== null}>
+      <th scope="row">
+        <Link to="/charts/$kind/$id" params={{ kind, id }} className={styles.name}>
+          <Mark tone={parked ? 'parked' : toneOf(status)} />
+          <span>
+            {kind} {id !== kind && <span className="quiet">{shortId(id)}</span>}
+          </span>
+        </Link>
+      </th>
+      <td>
+        <Owner actor={{ ...actor, kind: '' }} />
+      </td>
+      <td>{parked ? `Parked: ${parked.reason}` : stateWords(state ?? status)}</td>
+      <td className="quiet">{since && <Age at={since} />}</td>
+      <td className="quiet">{restarts || null}</td>
+      <td className="quiet">
+        {nextAt && <time dateTime={nextAt}>{new Date(nextAt).toLocaleString()}</time>}
+      </td>
+    </tr>
+  )
+}
