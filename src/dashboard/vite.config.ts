@@ -30,6 +30,12 @@ const preloadFont: Plugin = {
   },
 }
 
+/** What every page uses, in one request. The virtual list belongs to the log. */
+const base = [
+  /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!react-virtual|virtual))/,
+  /src\/dashboard\/((look|controls|live|api)\/|shell\/(shortcuts|page|problem|tab|sign-in)\.)/,
+]
+
 // biome-ignore lint/style/noDefaultExport: Vite loads its configuration by the default export.
 export default defineConfig({
   root: home,
@@ -39,13 +45,14 @@ export default defineConfig({
     outDir: '../../dist/dashboard',
     emptyOutDir: true,
     manifest: true,
+    cssCodeSplit: false,
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
         codeSplitting: {
-          groups: [{ name: 'vendor', test: /node_modules\/(react|react-dom|scheduler|@tanstack)\// }],
+          groups: [{ name: 'base', test: (id) => base.some((part) => part.test(id)) }],
         },
       },
     },

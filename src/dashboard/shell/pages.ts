@@ -1,6 +1,6 @@
 // The pages that are always in reach.
 import type { LinkProps } from '@tanstack/react-router'
-import { BookOpen, Boxes, CircleUserRound, type LucideIcon } from 'lucide-react'
+import { Activity, BookOpen, Boxes, CircleUserRound, type LucideIcon, Workflow } from 'lucide-react'
 
 export interface PageEntry {
   to: NonNullable<LinkProps['to']>
@@ -10,7 +10,11 @@ export interface PageEntry {
   letter: string
 }
 
-export const pageEntries: PageEntry[] = [{ to: '/services', label: 'Services', icon: Boxes, letter: 's' }]
+export const pageEntries: PageEntry[] = [
+  { to: '/services', label: 'Services', icon: Boxes, letter: 's' },
+  { to: '/activity', label: 'Activity', icon: Activity, letter: 'a' },
+  { to: '/charts', label: 'Charts', icon: Workflow, letter: 'c' },
+]
 
 /** Plain pages, without a script. */
 export const documents = [
