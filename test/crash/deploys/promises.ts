@@ -11,7 +11,8 @@ const chart: ChartCopy = {
   follows: {
     queued: ['running.fetching', 'running.pulling', 'running.starting', 'failing', 'canceling'],
     'running.fetching': ['running.building', 'failing', 'canceling'],
-    'running.building': ['running.preparing', 'running.starting', 'failing', 'canceling'],
+    // A build reports that it waits for its slot, and that it has one.
+    'running.building': ['running.building', 'running.preparing', 'running.starting', 'failing', 'canceling'],
     'running.pulling': ['running.preparing', 'running.starting', 'failing', 'canceling'],
     'running.preparing': ['running.starting', 'failing', 'canceling'],
     'running.starting': ['running.checking', 'failing', 'canceling'],
