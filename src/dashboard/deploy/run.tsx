@@ -1,5 +1,5 @@
 // What the pages of a deploy and of a job run have in common: the strip, the chart, the log.
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { HistoryEntry } from '../../api/actor.ts'
 import { Chart } from '../chart/chart.tsx'
@@ -10,7 +10,6 @@ import { Command } from '../controls/command.tsx'
 import type { Fold } from '../log/folds.ts'
 import type { News } from '../log/news.ts'
 import { LogViewer } from '../log/viewer.tsx'
-import { toSentence } from '../shell/problem.tsx'
 import { useShortcut } from '../shell/shortcuts.ts'
 import styles from './run.module.css'
 
@@ -63,6 +62,9 @@ export function Run(props: RunProps) {
             <button type="button" data-kind="small" aria-pressed={isShown} onClick={toggle}>
               Chart <kbd>c</kbd>
             </button>
+            <Link to="/charts/$kind/$id" params={{ kind, id: path.slice(path.lastIndexOf('/') + 1) }}>
+              Replay in its chart
+            </Link>
             <Command berth={command} request={{ method: 'GET', path }} />
           </div>
         </aside>
@@ -87,7 +89,7 @@ function useChart(): { isShown: boolean; toggle(): void } {
 function sentenceOf(steps: Step[], news: News | null): string | null {
   const present = steps.find(({ state }) => state === 'current' || state === 'waiting')
   if (!present) return null
-  if (news && present.startedAt !== null && news.at >= present.startedAt) return toSentence(news.text)
+  if (news && present.startedAt !== null && news.at >= present.startedAt) return news.text
   return present.state === 'waiting' ? 'Waiting for its turn.' : null
 }
 

@@ -1,11 +1,13 @@
 // What the server itself says in a log: its newest line, to be shown elsewhere.
 import { useEffect, useEffectEvent, useRef } from 'react'
+import { toSentence } from '../shell/problem.tsx'
 import { plainText } from './ansi.ts'
 import type { Line } from './lines.ts'
 import type { Log } from './log.ts'
 
 export interface News {
   at: number
+  /** A sentence, or a step of the build as it is written. */
   text: string
 }
 
@@ -14,9 +16,9 @@ export function useNews(log: Log, onNews: ((news: News) => void) | undefined): v
   const report = useEffectEvent(() => {
     const news = log.lines.all().findLast((line) => line.number <= seen.current || isNews(line))
     if (news && news.number > seen.current) {
-      seen.current = news.number
-      onNews?.({ at: news.at, text: plainText(news.step?.name ?? news.text) })
+      onNews?.({ at: news.at, text: news.step?.name ?? toSentence(plainText(news.text)) })
     }
+    seen.current = Math.max(seen.current, log.lines.last)
   })
   useEffect(() => log.subscribe(report), [log])
 }

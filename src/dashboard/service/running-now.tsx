@@ -88,10 +88,10 @@ function toneOfInstance({ state, health }: ServiceStatus['instances'][number]): 
 
 function Traffic({ traffic }: { traffic: NonNullable<ServiceStatus['traffic']> }) {
   const { window_seconds: seconds, requests, errors, p95_ms: p95 } = traffic
-  const minutes = Math.max(1, seconds / 60)
+  const rate = requests / Math.max(1, seconds / 60)
   return (
     <p className="quiet figure">
-      {(requests / minutes).toFixed(requests < minutes * 10 ? 1 : 0)} requests/min · {errors}{' '}
+      {rate > 0 && rate < 10 ? rate.toFixed(1) : Math.round(rate)} requests/min · {errors}{' '}
       {errors === 1 ? 'error' : 'errors'}
       {p95 !== null && ` · p95 ${Math.round(p95)} ms`}
     </p>
