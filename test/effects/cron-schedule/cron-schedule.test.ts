@@ -28,6 +28,7 @@ test('each scheduled time gets one run, with the settings of the service', async
     trigger: 'schedule',
     overlap: 'queue',
     timeout_seconds: 7,
+    deadline_at: null,
     exit_code: 0,
     error: null,
     error_code: null,
