@@ -71,6 +71,7 @@ test('an upload is accessible only to its owner, and its deploy is queued', asyn
   const origin = { revision: 1, by: { kind: 'token', id: 'server', name: 'server token' } }
   const nothing = { started_at: null, finished_at: null, image: null, port: null, error: null, phase: null }
   const unknown = {
+    deadline_at: null,
     error_code: null,
     error_details: null,
     health_check: null,

@@ -80,8 +80,8 @@ async function startHeld(t: TestContext) {
     body: CreateService,
     response: CreateService,
     handler: () =>
-      new Promise<undefined>((resolve) => {
-        release = () => resolve(undefined)
+      new Promise<never>((resolve) => {
+        release = () => resolve({} as never)
       }),
   })
   const options = { host: '127.0.0.1', port: 0, logger: silentLogger, table: [heldRoute] }
