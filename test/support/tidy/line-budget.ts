@@ -2,6 +2,6 @@
 
 export const lineBudget = {
   /** src without the dashboard, machines and storage. */
-  product: 61_800,
-  dashboard: 10_600,
+  product: 61_500,
+  dashboard: 10_200,
 } as const
