@@ -1,6 +1,7 @@
 // The parts of the benchmark in their order.
 import { measureApi } from './api.ts'
 import type { Bench } from './bench.ts'
+import { measureDashboard } from './dashboard.ts'
 import { measureLog } from './dashboard-log.ts'
 import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
@@ -12,6 +13,7 @@ export const parts = {
   edge: measureEdge,
   start: measureStart,
   memory: measureMemory,
+  dashboard: measureDashboard,
   log: measureLog,
 } satisfies Record<string, (bench: Bench) => Promise<Figure[]>>
 
