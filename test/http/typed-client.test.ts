@@ -25,7 +25,7 @@ export async function flow(baseUrl: string, token: string) {
     params: { path: { id }, query: { limit: 1, include: 'phases' } },
   })
   const deploy: Deploy | undefined = deploys.data?.[0]
-  const unknown = await client.GET('/api/v1/services/{id}', { params: { path: { id: 'nobody' } } })
+  const unknown = await client.GET('/api/v1/services/{id}', { params: { path: { id: 'unknown' } } })
   const code: string | undefined = unknown.error?.code
   return { names, status: deploy?.status, phase: deploy?.phases?.[0]?.phase, code }
 }

@@ -3,6 +3,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Actor } from '../../api/actor.ts'
 import { stateWords } from '../chart/causes.ts'
+import { TableHead } from '../controls/table-head.tsx'
 import { Mark } from '../look/mark.tsx'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
@@ -22,15 +23,7 @@ export function ActorTable({ actors, isFiltered = false }: ActorTableProps) {
   return (
     <>
       <table className={styles.table}>
-        <thead>
-          <tr>
-            {['Actor', 'Belongs to', 'State', 'Since', 'Restarts', 'Next'].map((heading) => (
-              <th key={heading} scope="col">
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead names={['Actor', 'Belongs to', 'State', 'Since', 'Restarts', 'Next']} />
         <tbody>
           {actors.map((actor) => (
             <Row key={actor.id} actor={actor} />

@@ -1,6 +1,6 @@
 // An actor that an error in the server has stopped: why, and the two ways on.
 import { useState } from 'react'
-import type { Actor, HistoryEntry } from '../../api/actor.ts'
+import type { Actor, DiscardedActor, HistoryEntry } from '../../api/actor.ts'
 import { send } from '../api/client.ts'
 import { causeWords } from '../chart/causes.ts'
 import { Action } from '../controls/action.tsx'
@@ -20,7 +20,7 @@ export function Parked({ actor, history }: ParkedProps) {
   const [isAsking, setAsking] = useState(false)
   const { id, parked, restarts, version, current_version: current } = actor
   const discard = (
-    <Action run={send('POST', `/actors/${id}/discard`)} kind="danger" onAccepted={() => setAsking(false)}>
+    <Action run={send<DiscardedActor>('POST', `/actors/${id}/discard`)} kind="danger" accepted={leftBehind}>
       Discard
     </Action>
   )
@@ -55,6 +55,11 @@ export function Parked({ actor, history }: ParkedProps) {
       )}
     </section>
   )
+}
+
+function leftBehind({ left_behind: left }: DiscardedActor): string {
+  if (left.length === 0) return 'Discarded. It left nothing behind.'
+  return `Discarded. It left: ${left.map(({ type, name }) => `${type} ${name}`).join(', ')}.`
 }
 
 /** For a bug report: nothing that the actor works on. */

@@ -1,6 +1,7 @@
 // Every event of an actor as it happens, by its own name: also those that its chart ignores, and its effects.
 import { useEffect, useReducer, useState } from 'react'
 import type { InspectMessage } from '../../api/inspect.ts'
+import { TableHead } from '../controls/table-head.tsx'
 import { inspectActor } from './inspect.ts'
 import styles from './raw-events.module.css'
 
@@ -109,15 +110,7 @@ function Table({ rows }: { rows: Row[] }) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by the keyboard.
     <section className={styles.box} aria-label="Raw events, newest first" tabIndex={0}>
       <table className={styles.table}>
-        <thead>
-          <tr>
-            {['Time', 'Kind', 'Event or effect', 'From → To'].map((heading) => (
-              <th key={heading} scope="col">
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead names={['Time', 'Kind', 'Event or effect', 'From → To']} />
         <tbody>
           {rows.map(({ number, message }) =>
             message ? (

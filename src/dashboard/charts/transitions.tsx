@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef, useState } from 'react'
 import { causeWords, moveWords, requesterWords } from '../chart/causes.ts'
 import type { Moment } from '../chart/moments.ts'
 import { type Repeat, toRepeats } from '../chart/repeats.ts'
+import { TableHead } from '../controls/table-head.tsx'
 import { clockTime } from '../look/clock-time.ts'
 import { duration } from '../look/times.tsx'
 import styles from './table.module.css'
@@ -28,15 +29,7 @@ export function Transitions({ moments, index }: TransitionsProps) {
       <h2>Transitions</h2>
       <div className={styles.box} ref={box}>
         <table className={styles.table}>
-          <thead>
-            <tr>
-              {['Time', 'Event', 'From', 'To', 'Duration', 'By'].map((heading) => (
-                <th key={heading} scope="col">
-                  {heading}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead names={['Time', 'Event', 'From', 'To', 'Duration', 'By']} />
           <tbody>
             {repeats.map((repeat) => {
               const first = repeat.items[0]!.entry.revision

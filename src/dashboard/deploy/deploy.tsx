@@ -63,7 +63,7 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
         )}
       >
         {isParked ? (
-          <ParkedPanel id={deploy.id} />
+          <ParkedPanel id={deploy.id} history={history} />
         ) : (
           <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />
         )}

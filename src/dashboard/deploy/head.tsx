@@ -2,13 +2,13 @@
 import { Link } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
-import { Mark, type Tone } from '../look/mark.tsx'
+import type { Tone } from '../look/mark.tsx'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
 import { triggerWord, Version } from '../service/version.tsx'
 import { Actions } from './actions.tsx'
-import styles from './deploy.module.css'
 import { requesterOf } from './requester.ts'
+import { RunHead } from './run-head.tsx'
 
 interface HeadProps {
   service: Service
@@ -23,24 +23,14 @@ export function Head({ service, deploy, word, tone }: HeadProps) {
   const isLive = id === liveId || deploy.status === 'deactivated'
   const requester = requesterOf(by)
   return (
-    <header className={styles.head}>
-      <p className={styles.path}>
-        <Link to="/services/$name" params={{ name }}>
-          {name}
-        </Link>
-        {' / '}
-        <Link to="/services/$name/deploys" params={{ name }}>
-          Deploys
-        </Link>
-        {' / '}
-        <span title={id}>{shortId(id)}</span>
-      </p>
-      <div className={styles.title}>
-        <h1>
-          <Mark tone={tone} /> {word}
-        </h1>
-        <Actions service={service} deploy={deploy} />
-      </div>
+    <RunHead
+      service={name}
+      list="deploys"
+      id={id}
+      word={word}
+      tone={tone}
+      actions={<Actions service={service} deploy={deploy} />}
+    >
       <p>
         <Version deploy={deploy} />
         <span className="quiet">
@@ -58,6 +48,6 @@ export function Head({ service, deploy, word, tone }: HeadProps) {
           )}
         </span>
       </p>
-    </header>
+    </RunHead>
   )
 }

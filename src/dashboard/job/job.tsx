@@ -10,8 +10,9 @@ import styles from '../deploy/deploy.module.css'
 import { ParkedPanel, parkedIn } from '../deploy/parked.tsx'
 import { requesterOf } from '../deploy/requester.ts'
 import { Run } from '../deploy/run.tsx'
+import { RunHead } from '../deploy/run-head.tsx'
 import { WhyPanel } from '../deploy/why.tsx'
-import { Mark, type Tone, toneOf } from '../look/mark.tsx'
+import { type Tone, toneOf } from '../look/mark.tsx'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
 import { wordOf } from '../look/tone.ts'
@@ -51,7 +52,7 @@ function Shown({ service, run }: { service: Service; run: JobRun }) {
         history={history}
         deadlineAt={isParked ? null : (run.deadline_at ?? null)}
       >
-        {isParked && <ParkedPanel id={id} />}
+        {isParked && <ParkedPanel id={id} history={history} />}
         {status === 'failed' && !isParked && (
           <WhyPanel title="The run failed" path={`/jobs/${id}`} record={run} isNews={wasRunning.current}>
             <Again service={service} run={run} />
@@ -75,30 +76,22 @@ function Head({ service, run, word, tone }: HeadProps) {
   const { id, status, exit_code: exitCode, deploy_id: deployId } = run
   const requester = run.trigger === 'schedule' ? '' : requesterOf(run.by)
   return (
-    <header className={styles.head}>
-      <p className={styles.path}>
-        <Link to="/services/$name" params={{ name }}>
-          {name}
-        </Link>
-        {' / '}
-        <Link to="/services/$name/jobs" params={{ name }}>
-          Jobs
-        </Link>
-        {' / '}
-        <span title={id}>{shortId(id)}</span>
-      </p>
-      <div className={styles.title}>
-        <h1>
-          <Mark tone={tone} /> {word}
-        </h1>
-        {status === 'pending' || status === 'running' ? (
+    <RunHead
+      service={name}
+      list="jobs"
+      id={id}
+      word={word}
+      tone={tone}
+      actions={
+        status === 'pending' || status === 'running' ? (
           <Action run={send<JobRun>('POST', `/jobs/${id}/cancel`)} accepted={() => 'Canceling…'}>
             Cancel run
           </Action>
         ) : (
           status !== 'failed' && <Again service={service} run={run} />
-        )}
-      </div>
+        )
+      }
+    >
       <p>
         {run.command === null ? whatOf(run) : <code>{run.command}</code>}
         <span className="quiet">
@@ -116,7 +109,7 @@ function Head({ service, run, word, tone }: HeadProps) {
           )}
         </span>
       </p>
-    </header>
+    </RunHead>
   )
 }
 

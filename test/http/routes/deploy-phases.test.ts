@@ -65,7 +65,7 @@ test('the times of the phases are included on request, until the deploy is live'
   for (const { body } of lists) assert.deepEqual(phases((body as unknown as Deploy[])[0]), expected)
 })
 
-test('the wait for a build slot is told apart from the build, also after a restart', async (t) => {
+test('the wait for a build slot is separate from the build, also after a restart', async (t) => {
   const { call, deployed } = await start(t)
   const id = await deployed([
     [1, 'running.building'],

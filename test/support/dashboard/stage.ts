@@ -115,13 +115,13 @@ export async function openStage(t: TestContext): Promise<Stage> {
   return { ...api, newest }
 }
 
-const told = ['deploy', 'job-run', 'certificate', 'service-removal']
+const kindsWithStories = ['deploy', 'job-run', 'certificate', 'service-removal']
 
 /** One actor of each other kind in each state in which it can wait. */
 async function addResting({ storage }: Api): Promise<void> {
   let count = 0
   for (const { kind, transition } of restingActors((kind) => `${kind.slice(0, 3)}-${++count}`))
-    if (!told.includes(kind)) await storage.actors.create(transition)
+    if (!kindsWithStories.includes(kind)) await storage.actors.create(transition)
   const [backup] = storage.actors.active('backup')
   await storage.actors.park(
     backup!.id,

@@ -7,7 +7,7 @@ const problem = (status: number, code: string, detail: string, hint: string) => 
   body: { type: 'about:blank', title: code, status, code, detail, hint, request_id: 'the-request-id' },
 })
 const broken = problem(500, 'internal_error', 'the store could not be read', 'berth doctor checks the server')
-const told = ['The store could not be read', 'berth doctor', 'Try again', 'the-request-id']
+const brokenTexts = ['The store could not be read', 'berth doctor', 'Try again', 'the-request-id']
 const full = problem(507, 'insufficient_storage', 'the disk is too full', 'berth cleanup frees space')
 const away = problem(503, 'docker_unavailable', 'the Docker engine did not respond', 'check that Docker runs')
 
@@ -22,7 +22,7 @@ export async function statesOf({ call, newest }: Stage): Promise<Record<string, 
   return {
     'services-loading': { path: '/services', texts: ['Services'], answers: { '/services': null } },
     'services-empty': { path: '/services', texts: ['berth up'], answers: { '/services': { body: [] } } },
-    'services-broken': { path: '/services', texts: told, answers: { '/services': broken } },
+    'services-broken': { path: '/services', texts: brokenTexts, answers: { '/services': broken } },
     'services-unknown': {
       path: '/services',
       texts: ['Out to lunch'],
@@ -31,7 +31,7 @@ export async function statesOf({ call, newest }: Stage): Promise<Record<string, 
     'services-stale': { path: '/services', texts: ['Reconnecting'], answers: { '/events': 'break' } },
     'services-no-match': { path: '/services?q=nothing', texts: ['nothing'] },
     'overview-loading': { path: '/services/shop', texts: ['Services'], answers: { '/services/shop': null } },
-    'overview-broken': { path: '/services/shop', texts: told, answers: { '/services/shop': broken } },
+    'overview-broken': { path: '/services/shop', texts: brokenTexts, answers: { '/services/shop': broken } },
     'overview-unknown': {
       path: '/services/shop',
       texts: ['Out to lunch'],
@@ -51,7 +51,7 @@ export async function statesOf({ call, newest }: Stage): Promise<Record<string, 
     },
     'overview-missing': { path: '/services/nope', texts: ['Not found', 'berth services'], answers: {} },
     'deploy-loading': { path: deployPage, texts: ['Services'], answers: { [deploy]: null } },
-    'deploy-broken': { path: deployPage, texts: told, answers: { [deploy]: broken } },
+    'deploy-broken': { path: deployPage, texts: brokenTexts, answers: { [deploy]: broken } },
     'deploy-unknown': { path: deployPage, texts: ['Out to lunch'], answers: { [deploy]: { body: strange } } },
     'deploy-missing': { path: '/services/shop/deploys/dep-nope', texts: ['Not found'], answers: {} },
     'page-missing': { path: '/services/shop/nothing', texts: ['Not found'] },
