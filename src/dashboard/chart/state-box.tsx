@@ -30,7 +30,16 @@ export function StateBox({ state, position, count, isReached, isPointed, onPoint
       onPointerLeave={() => onPoint(null)}
     >
       <rect x={x} y={y} width={width} height={height} rx={radius} />
-      {kind === 'final' && <rect x={x + 3} y={y + 3} width={width - 6} height={height - 6} rx={radius - 2} />}
+      {kind === 'final' && (
+        <rect
+          className={styles.inner}
+          x={x + 3}
+          y={y + 3}
+          width={width - 6}
+          height={height - 6}
+          rx={radius - 2}
+        />
+      )}
       {isLeaf && (
         <text x={x + width / 2} y={y + 20} textAnchor="middle">
           {key}
