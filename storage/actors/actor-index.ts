@@ -5,8 +5,8 @@ import type { Store, Table } from '../store/store.ts'
 import type { ActiveActor, ActorRow, ParkNote } from './actor-row.ts'
 
 /** In the order of lists. */
-export const actorGroups = ['parked', 'active', 'ended'] as const
-export type ActorGroup = (typeof actorGroups)[number]
+const actorGroups = ['parked', 'active', 'ended'] as const
+type ActorGroup = (typeof actorGroups)[number]
 
 export interface ListedActor extends ActiveActor {
   group: ActorGroup

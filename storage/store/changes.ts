@@ -1,5 +1,5 @@
 // The change feed: the changes of every commit, numbered and in order. Only the last ones are remembered.
-// A change names a record and never carries its contents.
+// A change names a record and its transition, and never carries its contents.
 import type { ActorTransition } from '../actors/history-entry.ts'
 
 export interface Change {

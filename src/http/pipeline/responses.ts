@@ -102,14 +102,17 @@ function sendJson(
 /** Below it, compressing costs more than it saves. */
 const minCompressedChars = 8 * 1024
 
-/** Other sites cannot make a browser send its cookie, so they learn nothing from the size of a response. */
+/**
+ * Only for who has signed in or has a token: compressing for strangers would cost the server more than them.
+ * Other sites cannot make a browser send its cookie, so they learn nothing from the size of a response.
+ */
 function sendText(
-  { request, response }: PendingRequest,
+  { caller, request, response }: PendingRequest,
   status: number,
   list: HeaderList,
   text: string,
 ): void {
-  const accepted = request.headers.get('accept-encoding') ?? ''
+  const accepted = caller === null ? '' : (request.headers.get('accept-encoding') ?? '')
   if (text.length < minCompressedChars || !/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted)) {
     response.send(status, list, text)
     return

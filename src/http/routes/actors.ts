@@ -15,7 +15,6 @@ import {
 } from '../../api/actor.ts'
 import { edgeId } from '../../domain/domains.ts'
 import { Failure, notFound } from '../../errors.ts'
-import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, get, post, tagged, type WithHeaders } from '../pipeline/route.ts'
 import { findActor, toActor } from '../records/actor-record.ts'
 import { ownerOf, paged } from '../records/paging.ts'
@@ -52,14 +51,14 @@ export const actorRoutes = tagged('Actors', [
     params: ActorParams,
     status: 202,
     response: Actor,
-    replay: replayRetry,
+    replay: ({ storage }, id) => findActor(storage, id),
     problems: ['not_parked', 'not_recoverable', 'conflict'],
     async handler({ context, params, eventId }) {
       const { id } = params
       const options = { eventId }
       if (id === edgeId) await resumeEdge(context, options)
       else await context.actors.retry(id, options)
-      return replayRetry(context, id)
+      return findActor(context.storage, id)
     },
   }),
   post('/actors/{id}/discard', {
@@ -98,11 +97,6 @@ function listHistory(call: CallById<ActorHistoryQuery>): WithHeaders<HistoryEntr
   const [first] = entries
   const isLast = first === undefined || actors.newestHistory(params.id, 1, first.revision).length === 0
   return paged(call, entries, isLast ? null : String(first.revision))
-}
-
-/** The response to a repeated request: the actor as it is now. */
-function replayRetry({ storage }: HttpContext, id: string): Actor {
-  return findActor(storage, id)
 }
 
 /** Lists the actor's Docker objects first, so it fails while the engine does not respond. */

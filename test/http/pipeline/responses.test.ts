@@ -11,17 +11,17 @@ test('JSON over 8 KiB is sent with gzip to a client that accepts it, and is the 
     const text = await response.text()
     return { encoding: response.headers.get('content-encoding'), vary: response.headers.get('vary'), text }
   }
-  const long = '/api/v1/openapi.json'
+  assert.equal((await read('/api/v1/services', 'gzip')).encoding, null)
+  for (let count = 0; count < 12; count++)
+    await call('POST', '/api/v1/services', { body: { name: `service-${count}` } })
+  const long = '/api/v1/services'
   const plain = await read(long, 'identity')
   const packed = await read(long, 'br, gzip, deflate')
 
   assert.deepEqual([plain.encoding, plain.vary], [null, null])
   assert.deepEqual([packed.encoding, packed.vary], ['gzip', 'Accept-Encoding'])
   assert.equal(packed.text, plain.text)
+  assert.equal(JSON.parse(packed.text).length, 12)
   assert.equal((await read(long, 'gzip;q=0, br')).encoding, null)
-  assert.equal((await read('/api/v1/services', 'gzip')).encoding, null)
-  for (let count = 0; count < 12; count++)
-    await call('POST', '/api/v1/services', { body: { name: `service-${count}` } })
-  const services = await read('/api/v1/services', 'gzip')
-  assert.deepEqual([services.encoding, JSON.parse(services.text).length], ['gzip', 12])
+  assert.equal((await read('/api/v1/openapi.json', 'gzip')).encoding, null, 'nothing is packed for strangers')
 })
