@@ -13,7 +13,7 @@ const ownWords: Record<string, string> = {
 export const endWords: Record<string, string> = {
   awaitAnswer: 'The server answered',
   awaitBackupTime: 'A backup is due',
-  awaitExpiry: 'Its time is over',
+  awaitExpiry: 'It expired',
   awaitInstant: 'A run is due, or its plan changed',
   awaitRenewal: 'A renewal is due',
   awaitResume: 'Its plan changed',
@@ -21,7 +21,7 @@ export const endWords: Record<string, string> = {
   awaitTurn: 'Its turn came',
   followRun: 'The command ended',
   keepDatastore: 'The server ended',
-  keepInstances: 'Its duty ended',
+  keepInstances: 'It was replaced or stopped',
   keepRoutes: 'The proxy ended',
   keepWatch: 'A check is due',
   runPreDeploy: 'The pre-deploy command succeeded',
