@@ -152,6 +152,46 @@ test(
   },
 )
 
+test(
+  'a moment of a deploy has an address: its strip and its log are as they were, and nothing can be done',
+  inBrowser,
+  async (t) => {
+    const { page, open, stage, site } = await start(t)
+    await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+    const { id } = await stage.deploy('shop')
+    const lines = { 'cloned it': 28_500, 'make: *** error': 27_500 }
+    for (const [line, agoMs] of Object.entries(lines))
+      site.storage.logs.append(id, 'stdout', line, new Date(Date.now() - agoMs).toISOString())
+    await site.storage.logs.end(id)
+    const failed = { state: 'failing', fields: { error: 'make exited with code 2' } }
+    const states = ['running.fetching', 'running.building'].map((state) => ({ state }))
+    await stage.enter(id, [...states, failed, { state: 'failed' }])
+    const path = `/services/shop/deploys/${id}`
+
+    await open(`${path}?at=3`)
+    await page.waitForSelector('h1 ::-p-text(Building)')
+    await page.waitForSelector('section[aria-label="Replay"] ::-p-text(3 of 5)')
+    assert.match(await textAt(page, 'li[aria-current="step"]'), /Building.*0\.0s/s)
+    await page.locator('[role="log"] ::-p-text(Fetching)').click()
+    await page.waitForSelector('[data-line="1"]')
+    assert.equal(await page.$('[data-line="2"], main button ::-p-text(Retry), [aria-labelledby="why"]'), null)
+
+    await page.locator('::-p-text(Back to now)').click()
+    await page.waitForSelector('[aria-labelledby="why"]')
+    await page.waitForSelector('[data-line="2"]')
+    assert.ok(page.url().endsWith(path))
+
+    await page.locator('ol a ::-p-text(Fetching)').click()
+    await page.waitForSelector('h1 ::-p-text(Fetching)')
+    await page.locator('[aria-label="One step on"]').click()
+    await page.waitForSelector('h1 ::-p-text(Building)')
+    assert.ok(page.url().endsWith('?at=3'))
+
+    await open(`${path}?at=4#L2`)
+    await page.waitForSelector('[data-line="2"][data-selected]')
+  },
+)
+
 test('a deploy can be canceled with a thumb, and the page says who did', inBrowser, async (t) => {
   const { page, open, stage } = await start(t)
   await page.setViewport(phone)

@@ -10,6 +10,8 @@ export interface Step {
   label: string
   state: StepState
   startedAt: number | null
+  /** Of the transition that began it; null if it is ahead or not known. */
+  revision: number | null
   /** Null unless it waits for a slot now. */
   waitsSince: number | null
   /** Null while it is ahead or runs. Without the time that it waited for a slot. */
@@ -30,11 +32,12 @@ export interface Aside {
   durationMs: number | null
 }
 
-export type Entry = Pick<HistoryEntry, 'at' | 'state' | 'event'> & { boot?: number | null }
+export type Entry = Pick<HistoryEntry, 'at' | 'state' | 'event'> & { boot?: number | null; revision?: number }
 
 interface Visit {
   id: string
   at: number
+  revision: number | null
   waitsSince: number | null
   waitedMs: number
   isResumed: boolean
@@ -59,7 +62,7 @@ export function progressOf(kind: string, facts: Facts, history: readonly Entry[]
 /** The states in order; transitions within a state are left out. */
 function visitsOf(history: readonly Entry[]): Visit[] {
   const visits: Visit[] = []
-  history.forEach(({ at: instant, event, state, boot }, index) => {
+  history.forEach(({ at: instant, event, state, boot, revision = null }, index) => {
     // The first region is the one with a line; the others keep their states.
     const [id = ''] = state.split(' ')
     const at = Date.parse(instant)
@@ -69,7 +72,7 @@ function visitsOf(history: readonly Entry[]): Visit[] {
     if (last && last.waitsSince !== null) last.waitedMs += at - last.waitsSince
     if (last) last.waitsSince = null
     if (id === last?.id) last.waitsSince = event === waitEvent ? at : null
-    else visits.push({ id, at, waitsSince: null, waitedMs: 0, isResumed: false })
+    else visits.push({ id, at, revision, waitsSince: null, waitedMs: 0, isResumed: false })
   })
   return visits
 }
@@ -121,6 +124,7 @@ function stepsOf(kind: string, known: KindLines, line: string[], lap: Visit[]): 
       label,
       state: index < last ? 'done' : isWaiting ? 'waiting' : stateOf(known, id, asides, present),
       startedAt: visit.at,
+      revision: visit.revision,
       waitsSince: visit.waitsSince,
       durationMs: endAt === undefined ? null : endAt - visit.at - visit.waitedMs,
       waitedMs: visit.waitedMs,
@@ -133,6 +137,7 @@ function stepsOf(kind: string, known: KindLines, line: string[], lap: Visit[]): 
 const nothingYet = {
   state: 'ahead',
   startedAt: null,
+  revision: null,
   waitsSince: null,
   durationMs: null,
   waitedMs: 0,

@@ -1,7 +1,8 @@
 // The main line of a chart as the progress of one actor: where it is, how long that took before, and when it
 // times out.
-import { type CSSProperties, useEffect, useRef, useState } from 'react'
-import { useNow } from '../live/clock.ts'
+import { Link } from '@tanstack/react-router'
+import { type CSSProperties, useContext, useEffect, useRef, useState } from 'react'
+import { PastClock, useNow } from '../live/clock.ts'
 import { Mark, type Tone } from '../look/mark.tsx'
 import { duration, roughly } from '../look/times.tsx'
 import type { Aside, Step, StepState } from './progress.ts'
@@ -47,7 +48,7 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
   const present = steps.find(isPresent)
   const spoken = useCalm([present?.label, sentence].filter(Boolean).join(': '))
   return (
-    <div className={styles.frame}>
+    <div className={styles.frame} data-past={useContext(PastClock) !== null}>
       <ol className={styles.strip} aria-label="Progress">
         {steps.map((step, index) => (
           <li
@@ -62,7 +63,9 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
               <Mark tone={tones[step.state]} label={words[step.state]} />
             </span>
             <Rail step={step} usual={usualOf(step, times)} deadlineAt={deadlineAt} />
-            <span className={styles.label}>{step.label}</span>
+            <span className={styles.label}>
+              {step.revision === null ? step.label : <MomentLink {...step} at={step.revision} />}
+            </span>
             <span className={styles.time}>
               <StepTime step={step} usual={usualOf(step, times)} />
             </span>
@@ -81,6 +84,15 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
         {spoken}
       </p>
     </div>
+  )
+}
+
+function MomentLink({ label, at }: { label: string; at: number }) {
+  const search = (rest: object) => ({ ...rest, at })
+  return (
+    <Link to="." search={search} resetScroll={false} title="As it was when this began">
+      {label}
+    </Link>
   )
 }
 

@@ -1,15 +1,18 @@
 // One actor in its chart: live, or at a moment of its history.
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { Actor, HistoryEntry } from '../../api/actor.ts'
 import { possibleEvents, reachedBy } from '../chart/accepted.ts'
 import { stateWords } from '../chart/causes.ts'
 import { Chart } from '../chart/chart.tsx'
 import { type ChartLayout, layoutQuery } from '../chart/layouts.ts'
-import { momentIndex, toMoments } from '../chart/moments.ts'
 import { positionIn } from '../chart/position.ts'
+import { progressOf } from '../chart/progress.ts'
+import { Strip } from '../chart/strip.tsx'
 import { Command } from '../controls/command.tsx'
+import { deployQuery } from '../deploy/queries.ts'
+import { PastClock } from '../live/clock.ts'
 import { Mark } from '../look/mark.tsx'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
@@ -23,6 +26,7 @@ import { Parked } from './parked.tsx'
 import { actorHistoryQuery, actorQuery, timesQuery } from './queries.ts'
 import { RawEvents } from './raw-events.tsx'
 import { Replay } from './replay.tsx'
+import { useReplayed } from './replayed.ts'
 import { States } from './states.tsx'
 import { Transitions } from './transitions.tsx'
 
@@ -45,30 +49,27 @@ interface ShownProps {
 
 function Shown({ actor, history, layout }: ShownProps) {
   const { kind, id } = actor
-  const { at } = useSearch({ from: '/charts/$kind/$id' })
-  const navigate = useNavigate({ from: '/charts/$kind/$id' })
   const { data: times = {} } = useQuery(timesQuery(kind))
   const [pointed, setPointed] = useState<string | null>(null)
   const [tried, setTried] = useState('')
-  const moments = useMemo(() => toMoments(history), [history])
-  const index = momentIndex(moments, at)
-  const isLive = index === moments.length - 1
-  const until = useMemo(() => history.slice(0, index + 1), [history, index])
+  const replayed = useReplayed(history)
+  const { moments, index, isLive, past, until } = replayed
+  const { data: deploy } = useQuery({ ...deployQuery(id), enabled: kind === 'deploy' })
+  const steps = progressOf(kind, { source: deploy?.source.kind }, until)
   const { active } = positionIn(layout, until)
   const events = possibleEvents(layout, active)
   const chosen = events.find(({ event }) => event === tried)
-  const go = (to: number | null) =>
-    void navigate({
-      search: to === null ? {} : { at: moments[to]!.entry.revision },
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <Page title={`${kind} ${shortId(id)}`} mark={actor.parked ? 'parked' : toneOf(actor.status)}>
       <div className={styles.page}>
         <Head actor={actor} />
         {actor.parked && <Parked actor={{ ...actor, parked: actor.parked }} history={history} />}
-        {moments.length > 0 && <Replay moments={moments} index={index} isLive={isLive} onGo={go} />}
+        {moments.length > 0 && <Replay replayed={replayed} />}
+        {steps && until.length > 0 && (
+          <PastClock value={past?.at ?? null}>
+            <Strip steps={steps} />
+          </PastClock>
+        )}
         <div className={styles.columns}>
           <aside className={styles.aside}>
             <Accepted actor={actor} events={events} isPast={!isLive} />

@@ -2,25 +2,18 @@
 import { Pause, Play, SkipBack, SkipForward, StepBack, StepForward } from 'lucide-react'
 import { type KeyboardEvent as ReactKeyEvent, useEffect, useEffectEvent, useState } from 'react'
 import { stateWords } from '../chart/causes.ts'
-import type { Moment } from '../chart/moments.ts'
 import { clockTime } from '../look/clock-time.ts'
 import styles from './replay.module.css'
+import type { Replayed } from './replayed.ts'
 import { Ruler } from './ruler.tsx'
-
-interface ReplayProps {
-  moments: Moment[]
-  index: number
-  /** It follows the actor. */
-  isLive: boolean
-  /** Null: to now. */
-  onGo(index: number | null): void
-}
 
 const stepMs = 250
 
-export function Replay({ moments, index, isLive, onGo }: ReplayProps) {
+/** Of a history that is not empty. */
+export function Replay({ replayed }: { replayed: Replayed }) {
+  const { moments, index, isLive } = replayed
   const last = moments.length - 1
-  const go = (to: number) => onGo(to >= last ? null : Math.max(0, to))
+  const go = (to: number) => replayed.go(to >= last ? null : Math.max(0, to))
   const [isPlaying, togglePlaying] = usePlaying(
     index >= last,
     () => go(index + 1),
@@ -83,7 +76,7 @@ export function Replay({ moments, index, isLive, onGo }: ReplayProps) {
             <span>
               Viewing <time dateTime={entry.at}>{clockTime(at)}</time> · {index + 1} of {last + 1}
             </span>
-            <button type="button" data-kind="small" onClick={() => onGo(null)}>
+            <button type="button" data-kind="small" onClick={() => replayed.go(null)}>
               Back to now
             </button>
           </>

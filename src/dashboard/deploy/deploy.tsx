@@ -8,6 +8,7 @@ import type { Service } from '../../api/service.ts'
 import type { Facts } from '../chart/lines.ts'
 import { labelOfState } from '../chart/lines.ts'
 import { waitEvent } from '../chart/progress.ts'
+import { useReplayed } from '../charts/replayed.ts'
 import { type Tone, toneOf } from '../look/mark.tsx'
 import { wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
@@ -39,12 +40,14 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
   const { data: usual } = useQuery(phaseTimesQuery(service.id))
   const wasRunning = useRef(false)
   wasRunning.current ||= deploy.status === 'running'
-  const isParked = history !== undefined && parkedIn(history)
-  const { word, tone } = stateOf(deploy, history)
+  const replayed = useReplayed(history)
+  const { isLive, until } = replayed
+  const isParked = parkedIn(until)
+  const { word, tone } = stateOf((!isLive && until.at(-1)) || deploy, until)
   const facts = factsOf(service, deploy)
   return (
     <Page title={`${word} · ${service.name}`} mark={tone}>
-      <Head service={service} deploy={deploy} word={word} tone={tone} />
+      <Head service={service} deploy={deploy} word={word} tone={tone} isPast={!isLive} />
       <Run
         kind="deploy"
         path={`/deploys/${deploy.id}`}
@@ -52,7 +55,7 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
           deploy.status === 'failed' ? `berth why ${deploy.id}` : `berth logs --deploy ${deploy.id} -f`
         }
         facts={facts}
-        history={history}
+        replayed={history && replayed}
         times={usual?.phases}
         deadlineAt={isParked ? null : (deploy.deadline_at ?? null)}
         aside={(steps) => (
@@ -62,11 +65,8 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
           </>
         )}
       >
-        {isParked ? (
-          <ParkedPanel id={deploy.id} history={history} />
-        ) : (
-          <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />
-        )}
+        {isLive && isParked && <ParkedPanel id={deploy.id} history={until} />}
+        {isLive && !isParked && <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />}
         {compare !== undefined && <Comparison service={service} deploy={deploy} otherId={compare} />}
       </Run>
     </Page>
@@ -81,21 +81,11 @@ function factsOf(service: Service, { source }: Deploy): Facts {
   }
 }
 
-const statusWords: Record<Deploy['status'], string> = {
-  queued: 'Queued',
-  running: 'Running',
-  live: 'Live',
-  deactivated: 'Replaced',
-  failed: 'Failed',
-  canceled: 'Canceled',
-}
+type Recorded = Pick<HistoryEntry, 'status' | 'phase'>
 
-function stateOf({ status, phase }: Deploy, history: HistoryEntry[] = []): { word: string; tone: Tone } {
+function stateOf({ status, phase }: Recorded, history: HistoryEntry[]): { word: string; tone: Tone } {
   if (parkedIn(history)) return { word: 'Parked', tone: 'parked' }
   if (history.at(-1)?.event === waitEvent) return { word: 'Waiting for a build slot', tone: 'waiting' }
-  const word =
-    status === 'running' && phase !== null
-      ? labelOfState('deploy', phase)
-      : (statusWords[status] ?? wordOf(status))
+  const word = status === 'running' && phase !== null ? labelOfState('deploy', phase) : wordOf(status)
   return { word, tone: toneOf(status) }
 }

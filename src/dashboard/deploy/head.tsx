@@ -15,9 +15,10 @@ interface HeadProps {
   deploy: Deploy
   word: string
   tone: Tone
+  isPast: boolean
 }
 
-export function Head({ service, deploy, word, tone }: HeadProps) {
+export function Head({ service, deploy, word, tone, isPast }: HeadProps) {
   const { name, live_deploy_id: liveId } = service
   const { id, created_at: at, by } = deploy
   const isLive = id === liveId || deploy.status === 'deactivated'
@@ -29,7 +30,7 @@ export function Head({ service, deploy, word, tone }: HeadProps) {
       id={id}
       word={word}
       tone={tone}
-      actions={<Actions service={service} deploy={deploy} />}
+      actions={!isPast && <Actions service={service} deploy={deploy} />}
     >
       <p>
         <Version deploy={deploy} />
@@ -37,7 +38,7 @@ export function Head({ service, deploy, word, tone }: HeadProps) {
           {' · '}
           {triggerWord(deploy)} <Age at={at} />
           {requester && ` by ${requester}`}
-          {!isLive && liveId !== null && (
+          {!isLive && !isPast && liveId !== null && (
             <>
               {' · '}
               <Link to="/services/$name/deploys/$id" params={{ name, id: liveId }}>

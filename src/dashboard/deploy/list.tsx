@@ -27,7 +27,7 @@ export function DeployList() {
       <Days
         pages={pages}
         empty={<NoDeploys name={name} />}
-        row={(deploy) => <Row name={name} deploy={deploy} liveId={service.live_deploy_id} />}
+        row={(deploy) => <Row name={name} deploy={deploy} />}
       />
     </ServicePage>
   )
@@ -42,7 +42,7 @@ function NoDeploys({ name }: { name: string }) {
   )
 }
 
-function Row({ name, deploy: listed, liveId }: { name: string; deploy: Deploy; liveId: string | null }) {
+function Row({ name, deploy: listed }: { name: string; deploy: Deploy }) {
   // The list is read again when the status changes; a running deploy also shows its phase.
   const { data: deploy = listed } = useQuery({ ...deployQuery(listed.id), enabled: isUnderWay(listed) })
   const { id, status, created_at: at, finished_at: finishedAt, by } = deploy
@@ -58,7 +58,7 @@ function Row({ name, deploy: listed, liveId }: { name: string; deploy: Deploy; l
         <Age at={at} />
       </span>
       <span className={styles.news} data-tone={status}>
-        {newsOf(deploy, liveId)} · {triggerWord(deploy)}
+        {newsOf(deploy)} · {triggerWord(deploy)}
         {requester && ` by ${requester}`}
         {tookMs !== null && ` · took ${duration(tookMs)}`}
       </span>
@@ -66,9 +66,7 @@ function Row({ name, deploy: listed, liveId }: { name: string; deploy: Deploy; l
   )
 }
 
-function newsOf({ id, status, phase, error }: Deploy, liveId: string | null): string {
+function newsOf({ status, phase, error }: Deploy): string {
   if (status === 'failed') return toSentence(`failed while ${phase ?? 'queued'}: ${error}`).replace(/\.$/, '')
-  if (status === 'running' && phase !== null) return wordOf(phase)
-  if (status === 'deactivated') return 'Replaced'
-  return status === 'live' && id === liveId ? 'Live' : wordOf(status)
+  return wordOf(status === 'running' && phase !== null ? phase : status)
 }

@@ -1,12 +1,16 @@
-// What the pages of a deploy and of a job run have in common: the strip, the chart, the log.
+// What the pages of a deploy and of a job run have in common: the strip, the chart, the log; now or as they
+// were at a moment of its history.
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { type ReactNode, useMemo, useState } from 'react'
-import type { HistoryEntry } from '../../api/actor.ts'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
+import { causeWords } from '../chart/causes.ts'
 import { Chart } from '../chart/chart.tsx'
 import type { Facts } from '../chart/lines.ts'
 import { progressOf, type Step } from '../chart/progress.ts'
 import { Strip, type UsualTimes } from '../chart/strip.tsx'
+import { Replay } from '../charts/replay.tsx'
+import type { Replayed } from '../charts/replayed.ts'
 import { Command } from '../controls/command.tsx'
+import { PastClock } from '../live/clock.ts'
 import type { Fold } from '../log/folds.ts'
 import type { News } from '../log/news.ts'
 import { LogViewer } from '../log/viewer.tsx'
@@ -20,7 +24,8 @@ interface RunProps {
   /** That shows the same. */
   command: string
   facts: Facts
-  history: HistoryEntry[] | undefined
+  /** Undefined until its history is there. */
+  replayed: Replayed | undefined
   times?: UsualTimes | undefined
   deadlineAt: string | null
   /** Between the strip and the log: the outcome. */
@@ -30,10 +35,14 @@ interface RunProps {
 }
 
 export function Run(props: RunProps) {
-  const { kind, path, command, facts, history, times, deadlineAt, children, aside } = props
+  const { kind, path, command, facts, replayed, times, deadlineAt, children, aside } = props
   const { isShown, toggle } = useChart()
   const [news, setNews] = useState<News | null>(null)
   useShortcut('c', 'Show or hide the chart', toggle)
+  const history = replayed?.until
+  const past = replayed?.past ?? null
+  const wasPast = useRef(false)
+  wasPast.current ||= past !== null
   const { source, hasPreDeploy, isOnSchedule } = facts
   const steps = useMemo(
     () => (history ? progressOf(kind, { source, hasPreDeploy, isOnSchedule }, history)! : []),
@@ -42,28 +51,42 @@ export function Run(props: RunProps) {
   const folds = useMemo(() => foldsOf(steps), [steps])
   return (
     <>
+      {replayed && wasPast.current && (
+        <div className={styles.replay}>
+          <Replay replayed={replayed} />
+        </div>
+      )}
       <div className={history ? undefined : styles.noStrip}>
         {history && (
-          <Strip
-            steps={steps}
-            times={times}
-            deadlineAt={deadlineAt === null ? null : Date.parse(deadlineAt)}
-            sentence={sentenceOf(steps, news)}
-          />
+          <PastClock value={past?.at ?? null}>
+            <Strip
+              steps={steps}
+              times={times}
+              deadlineAt={past || deadlineAt === null ? null : Date.parse(deadlineAt)}
+              sentence={past ? `${causeWords(past.entry.event)}.` : sentenceOf(steps, news)}
+            />
+          </PastClock>
         )}
       </div>
       {children}
       {isShown && history && <Chart kind={kind} history={history} />}
       <div className={styles.columns}>
-        <LogViewer path={path} folds={folds} onNews={setNews} />
+        <PastClock value={past?.at ?? null}>
+          <LogViewer path={path} folds={folds} until={past?.at ?? null} onNews={setNews} />
+        </PastClock>
         <aside className={styles.aside} aria-label="Details">
           {aside?.(steps)}
           <div className={styles.tools}>
             <button type="button" data-kind="small" aria-pressed={isShown} onClick={toggle}>
               Chart <kbd>c</kbd>
             </button>
+            {replayed && replayed.moments.length > 1 && replayed.isLive && (
+              <Link to="." search={(rest) => ({ ...rest, at: replayed.moments[0]!.entry.revision })}>
+                Replay from the beginning
+              </Link>
+            )}
             <Link to="/charts/$kind/$id" params={{ kind, id: path.slice(path.lastIndexOf('/') + 1) }}>
-              Replay in its chart
+              All of its chart
             </Link>
             <Command berth={command} request={{ method: 'GET', path }} />
           </div>

@@ -5,6 +5,7 @@ import { useRef } from 'react'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
+import { useReplayed } from '../charts/replayed.ts'
 import { Action } from '../controls/action.tsx'
 import styles from '../deploy/deploy.module.css'
 import { ParkedPanel, parkedIn } from '../deploy/parked.tsx'
@@ -38,27 +39,32 @@ function Shown({ service, run }: { service: Service; run: JobRun }) {
   const { data: history } = useQuery(jobHistoryQuery(id))
   const wasRunning = useRef(false)
   wasRunning.current ||= status === 'running'
-  const isParked = history !== undefined && parkedIn(history)
-  const word = isParked ? 'Parked' : status === 'pending' ? 'Waiting' : wordOf(status)
-  const tone = isParked ? 'parked' : toneOf(status)
+  const replayed = useReplayed(history)
+  const { isLive, until } = replayed
+  const isParked = parkedIn(until)
+  const shown = isParked ? 'parked' : (!isLive && until.at(-1)?.status) || status
+  const word = shown === 'pending' ? 'Waiting' : wordOf(shown)
+  const tone = toneOf(shown)
   return (
     <Page title={`${word} · job of ${service.name}`} mark={tone}>
-      <Head service={service} run={run} word={word} tone={tone} />
+      <Head service={service} run={run} word={word} tone={tone} isPast={!isLive} />
       <Run
         kind="job-run"
         path={`/jobs/${id}`}
         command={status === 'failed' ? `berth why ${id}` : `berth logs --job ${id} -f`}
         facts={{}}
-        history={history}
+        replayed={history && replayed}
         deadlineAt={isParked ? null : (run.deadline_at ?? null)}
       >
-        {isParked && <ParkedPanel id={id} history={history} />}
-        {status === 'failed' && !isParked && (
+        {isLive && isParked && <ParkedPanel id={id} history={until} />}
+        {isLive && shown === 'failed' && (
           <WhyPanel title="The run failed" path={`/jobs/${id}`} record={run} isNews={wasRunning.current}>
             <Again service={service} run={run} />
           </WhyPanel>
         )}
-        {status === 'canceled' && <p className={styles.outcome}>{toSentence(run.error ?? 'canceled')}</p>}
+        {isLive && status === 'canceled' && (
+          <p className={styles.outcome}>{toSentence(run.error ?? 'canceled')}</p>
+        )}
       </Run>
     </Page>
   )
@@ -69,9 +75,10 @@ interface HeadProps {
   run: JobRun
   word: string
   tone: Tone
+  isPast: boolean
 }
 
-function Head({ service, run, word, tone }: HeadProps) {
+function Head({ service, run, word, tone, isPast }: HeadProps) {
   const { name } = service
   const { id, status, exit_code: exitCode, deploy_id: deployId } = run
   const requester = run.trigger === 'schedule' ? '' : requesterOf(run.by)
@@ -83,7 +90,7 @@ function Head({ service, run, word, tone }: HeadProps) {
       word={word}
       tone={tone}
       actions={
-        status === 'pending' || status === 'running' ? (
+        isPast ? null : status === 'pending' || status === 'running' ? (
           <Action run={send<JobRun>('POST', `/jobs/${id}/cancel`)} accepted={() => 'Canceling…'}>
             Cancel run
           </Action>
@@ -98,7 +105,7 @@ function Head({ service, run, word, tone }: HeadProps) {
           {' · '}
           {triggerOf(run)} <Age at={run.created_at} />
           {requester && ` by ${requester}`}
-          {exitCode !== null && ` · exit code ${exitCode}`}
+          {exitCode !== null && !isPast && ` · exit code ${exitCode}`}
           {deployId !== null && (
             <>
               {' · runs the version of '}

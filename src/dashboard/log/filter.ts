@@ -16,8 +16,13 @@ export interface LogSearch extends Filter {
 
 export const noSearch: LogSearch = { query: '', stream: '', instance: '', status: '' }
 
-export function isShownBy({ stream, instance, status }: Filter): (line: Line) => boolean {
+/** `until`: without later lines. */
+export function isShownBy(
+  { stream, instance, status }: Filter,
+  until: number | null = null,
+): (line: Line) => boolean {
   return (line) =>
+    (until === null || line.at <= until) &&
     (stream === '' || line.stream === stream) &&
     (instance === '' || line.instance === instance) &&
     (status === '' || Math.floor((line.status ?? 0) / 100) === Number(status))

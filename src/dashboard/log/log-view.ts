@@ -18,6 +18,8 @@ interface Options {
   search: LogSearch
   onSearch: (change: Partial<LogSearch>) => void
   settings: Settings
+  /** A past moment: later lines are not shown. */
+  until: number | null
   /** The line that the address names. */
   named: number | null
 }
@@ -43,9 +45,12 @@ const toggleColumns = 2
 const gapColumns = 4
 
 export function useLogView(options: Options): LogView {
-  const { log, box, folds, search, onSearch, settings, named } = options
+  const { log, box, folds, search, onSearch, settings, until, named } = options
   const { query, stream, instance, status } = search
-  const isShown = useMemo(() => isShownBy({ stream, instance, status }), [stream, instance, status])
+  const isShown = useMemo(
+    () => isShownBy({ stream, instance, status }, until),
+    [stream, instance, status, until],
+  )
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
   const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
   const [isFollowing, setFollowing] = useState(named === null)

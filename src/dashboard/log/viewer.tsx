@@ -26,6 +26,8 @@ interface ViewerProps {
   /** Of a service. */
   kind?: 'runtime' | 'access'
   folds?: readonly Fold[]
+  /** A past moment: later lines are not shown. */
+  until?: number | null
   /** What is looked for at first. */
   search?: LogSearch
   onSearch?: (search: LogSearch) => void
@@ -83,7 +85,7 @@ interface OpenProps extends ViewerProps {
 }
 
 function OpenLog(props: OpenProps) {
-  const { log, path, folds = noFolds, selection, select, onLost, onNews } = props
+  const { log, path, folds = noFolds, until = null, selection, select, onLost, onNews } = props
   useSyncExternalStore(log.subscribe, log.version)
   const section = useRef<HTMLElement>(null)
   const box = useRef<HTMLDivElement>(null)
@@ -98,7 +100,8 @@ function OpenLog(props: OpenProps) {
   const [isLarge, setLarge] = useFullScreen(section)
   useNews(log, onNews)
   useShortcut('l', 'Log in full screen', () => setLarge(!isLarge))
-  const view = useLogView({ log, box, folds, search, onSearch, settings, named: selection?.first ?? null })
+  const named = selection?.first ?? null
+  const view = useLogView({ log, box, folds, search, onSearch, settings, until, named })
   const selected = useSelectedLines(selection, select, (number) => {
     if (log.willHave(number)) view.reveal(number)
     else onLost(number)
@@ -140,7 +143,7 @@ function OpenLog(props: OpenProps) {
         box={box}
         selected={selected.lines}
         hasTimes={settings.hasTimes}
-        empty={emptyWords(log)}
+        empty={until === null ? emptyWords(log) : 'Nothing was written until then.'}
         onSelect={selected.add}
         onTap={() => setLarge(true)}
       />

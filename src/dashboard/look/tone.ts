@@ -31,5 +31,6 @@ export function toneOf(status: string): Tone {
 
 /** `not_deployed` → `Not deployed`. Also for a status that this build does not know. */
 export function wordOf(status: string): string {
+  if (status === 'deactivated') return 'Replaced'
   return status.charAt(0).toUpperCase() + status.slice(1).replaceAll('_', ' ')
 }

@@ -68,16 +68,22 @@ const deploys = createRoute({
   component: lazyRouteComponent(() => import('../deploy/list.tsx'), 'DeployList'),
 })
 
-interface RunSearch {
-  /** Whether the chart is shown. */
-  chart?: true
-}
+type Search = Record<string, unknown>
+
+/** A moment, by the revision that it led to. */
+const toMoment = ({ at }: Search): { at?: number } => (Number.isInteger(at) ? { at: at as number } : {})
+
+/** Of a deploy or a job run: its moment, and whether the chart is shown. */
+const toRunSearch = (search: Search): { at?: number; chart?: true } => ({
+  ...toMoment(search),
+  ...(search.chart === true && { chart: true }),
+})
 
 const deploy = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/deploys/$id',
-  validateSearch: (search: Record<string, unknown>): RunSearch & { compare?: string } => ({
-    ...(search.chart === true && { chart: true }),
+  validateSearch: (search: Search): ReturnType<typeof toRunSearch> & { compare?: string } => ({
+    ...toRunSearch(search),
     ...(typeof search.compare === 'string' && { compare: search.compare }),
   }),
   loader: ({ context, params }) => void context.client.prefetchQuery(deployQuery(params.id)),
@@ -102,8 +108,7 @@ const jobs = createRoute({
 const job = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/jobs/$id',
-  validateSearch: (search: Record<string, unknown>): RunSearch =>
-    search.chart === true ? { chart: true } : {},
+  validateSearch: toRunSearch,
   loader: ({ context, params }) => void context.client.prefetchQuery(jobQuery(params.id)),
   component: lazyRouteComponent(() => import('../job/job.tsx'), 'JobPage'),
 })
@@ -139,7 +144,7 @@ const chart = createRoute({
 const actor = createRoute({
   getParentRoute: () => root,
   path: '/charts/$kind/$id',
-  validateSearch: ({ at }): { at?: number } => (Number.isInteger(at) ? { at: at as number } : {}),
+  validateSearch: toMoment,
   component: lazyRouteComponent(() => import('../charts/actor.tsx'), 'ActorPage'),
 })
 

@@ -36,6 +36,10 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     },
     'deploy-chart': { path: `/services/shop/deploys/${newest.shop}?chart=true`, texts: ['Fix the cart'] },
     'deploy-live': deploy('shop', 'Fix the cart'),
+    'deploy-past': {
+      path: `/services/shop/deploys/${newest.shop}?at=3&chart=true`,
+      texts: ['Back to now', 'Fetching source succeeded'],
+    },
     'deploy-queued': deploy('queued', 'Queued'),
     'deploy-slot': deploy('slot', 'Building'),
     'deploy-building': deploy('api', 'Building'),
