@@ -28,7 +28,7 @@ const pairs: [shown: string, grounds: string[], least: number][] = [
     4.5,
   ]),
   ['accent', ['working-ground'], 4.5],
-  ['text', ['working-ground', 'healthy-ground', 'unhealthy-ground', 'failed-ground'], 4.5],
+  ['text', ['working-ground', 'unhealthy-ground', 'failed-ground'], 4.5],
   ['edge', ['sheet', 'ground'], 3],
   ['focus', surfaces, 3],
 ]

@@ -23,10 +23,10 @@ interface Box {
 }
 
 type Points = [number, number][]
-export type StateBox = ChartState & Box
+type StateBox = ChartState & Box
 
 /** Edges between the same two states share a line. */
-export interface EdgeLine {
+interface EdgeLine {
   points: Points
   label: (Box & { rows: LabelRow[] }) | null
 }
@@ -38,7 +38,7 @@ interface LabelRow {
 }
 
 /** `siblings`: the edges on the same line. */
-export type Words = (edge: ChartEdge, siblings: ChartEdge[]) => string
+type Words = (edge: ChartEdge, siblings: ChartEdge[]) => string
 
 /** Of the widest of the usual monospaced typefaces, in ems. */
 const letterWidth = 0.61

@@ -9,7 +9,7 @@ import { type Position, positionIn } from './position.ts'
 import { StateBox } from './state-box.tsx'
 import { StateNote, type StateTimes } from './state-note.tsx'
 
-export interface ChartProps {
+interface ChartProps {
   kind: string
   /** Of one actor, up to the moment to show; empty for the chart of a kind. */
   history: Pick<HistoryEntry, 'event' | 'state'>[]

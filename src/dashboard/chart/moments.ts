@@ -41,7 +41,7 @@ export function momentIndex(moments: Moment[], revision: number | undefined): nu
   return Math.max(0, index)
 }
 
-export interface Span {
+interface Span {
   /** From this moment to the next. */
   index: number
   /** Of the width of the ruler, from 0 to 1. */
@@ -68,7 +68,7 @@ export function toSpans(moments: Moment[]): Span[] {
   }))
 }
 
-export function medianOf(values: number[]): number {
+function medianOf(values: number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0
 }

@@ -32,7 +32,7 @@ function isOutside({ state }: Entry): boolean {
 }
 
 /** Regions of a parallel state are separated by blanks: `wanted.life.available wanted.limits.settled`. */
-export function activeIds(ids: string[], entry: Entry | undefined): string[] {
+function activeIds(ids: string[], entry: Entry | undefined): string[] {
   if (!entry) return []
   const leaves = entry.state.split(' ').flatMap((path) => {
     // In entries of older servers only the first region has its whole path.

@@ -27,7 +27,7 @@ export function StateNote({ state, times }: StateNoteProps) {
   )
 }
 
-export function timesText({ median_ms, p90_ms, deadline_ms }: StateTimes): string {
+function timesText({ median_ms, p90_ms, deadline_ms }: StateTimes): string {
   const limit = deadline_ms === null ? '' : ` · at most ${duration(deadline_ms)}`
   return `Median ${duration(median_ms)} · p90 ${duration(p90_ms)}${limit}`
 }

@@ -8,7 +8,7 @@ import { duration, roughly } from '../look/times.tsx'
 import type { Aside, Step, StepState } from './progress.ts'
 import styles from './strip.module.css'
 
-export interface Usual {
+interface Usual {
   median_ms: number
   p90_ms: number
 }

@@ -2,7 +2,7 @@
 // break is lost: the server keeps none of it.
 import type { InspectMessage } from '../../api/inspect.ts'
 
-export interface InspectionListener {
+interface InspectionListener {
   message(message: InspectMessage): void
   /** Called when the connection opens, and once when it is lost. */
   connected(isConnected: boolean): void

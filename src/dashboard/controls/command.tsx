@@ -6,28 +6,24 @@ import { toCurl } from './curl.ts'
 
 interface CommandProps {
   /** `berth deploys shop` */
-  berth?: string
-  request?: { method: Method; path: string; body?: unknown }
+  berth: string
+  request: { method: Method; path: string; body?: unknown }
 }
 
 export function Command({ berth, request }: CommandProps) {
   return (
     <div className={styles.command}>
-      {berth && (
-        <details>
-          <summary>CLI command</summary>
-          <Code text={berth} />
-        </details>
-      )}
-      {request && (
-        <details>
-          <summary>API request</summary>
-          <Code text={toCurl(location.origin, request)} />
-          <p className="quiet">
-            BERTH_TOKEN is an API token. <a href="/account">Create one</a>
-          </p>
-        </details>
-      )}
+      <details>
+        <summary>CLI command</summary>
+        <Code text={berth} />
+      </details>
+      <details>
+        <summary>API request</summary>
+        <Code text={toCurl(location.origin, request)} />
+        <p className="quiet">
+          BERTH_TOKEN is an API token. <a href="/account">Create one</a>
+        </p>
+      </details>
     </div>
   )
 }

@@ -19,15 +19,14 @@ interface RollbackProps {
   name: string
   target: Deploy
   liveId: string | null
-  kind?: 'main' | 'plain'
   children: ReactNode
 }
 
-export function RollbackButton({ children, kind = 'plain', ...props }: RollbackProps) {
+export function RollbackButton({ children, ...props }: RollbackProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <button type="button" data-kind={kind} onClick={() => setOpen(true)}>
+      <button type="button" onClick={() => setOpen(true)}>
         {children}
       </button>
       {isOpen && <RollbackDialog {...props} onClose={() => setOpen(false)} />}
@@ -35,7 +34,7 @@ export function RollbackButton({ children, kind = 'plain', ...props }: RollbackP
   )
 }
 
-interface DialogProps extends Omit<RollbackProps, 'children' | 'kind'> {
+interface DialogProps extends Omit<RollbackProps, 'children'> {
   onClose(): void
 }
 

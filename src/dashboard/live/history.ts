@@ -16,7 +16,7 @@ export function appendToHistories(client: QueryClient, transition: Transition): 
 }
 
 /** Undefined if entries between are missing. */
-export function append(entries: HistoryEntry[], transition: Transition): HistoryEntry[] | undefined {
+function append(entries: HistoryEntry[], transition: Transition): HistoryEntry[] | undefined {
   const last = entries.at(-1)?.revision ?? 0
   if (transition.revision <= last) return entries
   const { actor_id: _id, kind: _kind, ...entry } = transition

@@ -11,7 +11,7 @@ export interface StreamEvent {
 
 export type StreamState = { kind: 'live' | 'broken' | 'signed-out' }
 
-export interface StreamOptions {
+interface StreamOptions {
   path: string
   /** The number of the last event that the reader has. */
   after?: string

@@ -2,7 +2,7 @@
 // writes cannot move, hide or reorder what its reader sees. The time is linear in the length of a line.
 import Anser from 'anser'
 
-export interface Span {
+interface Span {
   text: string
   /** Such as `bold red`; empty for plain text. */
   style: string

@@ -1,7 +1,7 @@
 // The keys of a log: `/` finds, `n` and `N` go through the matches, Ctrl A selects all lines, and copying
 // takes them without their numbers.
 import { type KeyboardEvent, type RefObject, useEffect, useRef } from 'react'
-import { useShortcut } from '../shell/shortcuts.ts'
+import { isTyping, useShortcut } from '../shell/shortcuts.ts'
 import type { FindState } from './find-state.ts'
 import type { Log } from './log.ts'
 import type { SelectedLines } from './selected-lines.ts'
@@ -63,8 +63,4 @@ function useCopying(box: RefObject<HTMLElement | null>, textOfLines: () => strin
 function selectedText(range: Range): string {
   const texts = [...range.cloneContents().querySelectorAll('[data-text]')].map((text) => text.textContent)
   return texts.length > 0 ? texts.join('\n') : range.toString()
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
 }

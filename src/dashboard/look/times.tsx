@@ -20,7 +20,7 @@ export function roughly(ms: number): string {
 }
 
 /** `now`, `24s ago`, `2h ago`. */
-export function age(ms: number): string {
+function age(ms: number): string {
   if (ms < 5_000) return 'now'
   return `${rough(ms)} ago`
 }

@@ -2,7 +2,7 @@
 import type { LinkProps } from '@tanstack/react-router'
 import { Activity, BookOpen, Boxes, CircleUserRound, type LucideIcon, Workflow } from 'lucide-react'
 
-export interface PageEntry {
+interface PageEntry {
   to: NonNullable<LinkProps['to']>
   label: string
   icon: LucideIcon

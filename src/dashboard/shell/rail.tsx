@@ -40,4 +40,4 @@ export function Rail({ onSearch, onShortcuts }: { onSearch(): void; onShortcuts(
   )
 }
 
-const searchKeys = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
+export const searchKeys = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K'

@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { Dialog } from '../controls/dialog.tsx'
 import styles from './frame.module.css'
+import { searchKeys } from './rail.tsx'
 import { currentShortcuts, useShortcutsSwitch } from './shortcuts.ts'
 
 export function ShortcutList({ onClose }: { onClose(): void }) {
@@ -10,7 +11,7 @@ export function ShortcutList({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Keyboard shortcuts" closeLabel="Close" onClose={onClose}>
       <dl className={styles.shortcuts}>
-        <Row keys="Ctrl K" label="Search and act" />
+        <Row keys={searchKeys} label="Search and act" />
         {shortcuts.map(({ keys, label }) => (
           <Row key={keys} keys={keys} label={label} />
         ))}

@@ -60,9 +60,7 @@ export function listenForShortcuts(): void {
     const keys = isSecond ? `${first.key} ${event.key}` : event.key
     first = { key: event.key, atMs: event.timeStamp }
     // Of two with the same keys the newer one counts: a page is shown after the frame.
-    const found = [...shown]
-      .reverse()
-      .find((shortcut) => shortcut.keys === keys || shortcut.keys === event.key)
+    const found = currentShortcuts().findLast((one) => one.keys === keys || one.keys === event.key)
     if (!found) return
     event.preventDefault()
     first = { key: '', atMs: 0 }
@@ -70,6 +68,6 @@ export function listenForShortcuts(): void {
   })
 }
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
 }
