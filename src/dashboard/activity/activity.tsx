@@ -1,12 +1,14 @@
 // Every transition of every actor, in words, live. Repetitions are counted.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { causeWords, requesterWords, stateWords } from '../chart/causes.ts'
+import { causeWords, stateWords } from '../chart/causes.ts'
 import { toRepeats } from '../chart/repeats.ts'
 import { machinesQuery } from '../charts/queries.ts'
 import { Command } from '../controls/command.tsx'
-import { clockTime } from '../look/clock-time.ts'
+import { timeOfDay } from '../look/clock-time.ts'
+import { byDay } from '../look/days.ts'
 import { Mark } from '../look/mark.tsx'
+import { requesterOf } from '../look/requester.ts'
 import { shortId } from '../look/short-id.ts'
 import { toneOf } from '../look/tone.ts'
 import { servicesQuery } from '../service/queries.ts'
@@ -88,12 +90,7 @@ function Head({ filter }: { filter: ActivityFilter }) {
 }
 
 function Days({ entries }: { entries: Entry[] }) {
-  const dayOf = ({ at }: Entry) => new Date(at).toDateString()
-  const days = [...new Set(entries.map(dayOf))].map((day) => ({
-    day,
-    ofDay: entries.filter((entry) => dayOf(entry) === day),
-  }))
-  return days.map(({ day, ofDay }) => (
+  return byDay(entries, ({ at }) => at).map(([day, ofDay]) => (
     <section key={day}>
       <h2 className={styles.day}>{day}</h2>
       <ol className={styles.list}>
@@ -116,11 +113,11 @@ function Days({ entries }: { entries: Entry[] }) {
 
 function Line({ entry, count }: { entry: Entry; count: number }) {
   const { kind, actor_id: id, service_name: name, event, state, status, at, by, revision } = entry
-  const requester = requesterWords(by)
+  const requester = requesterOf(by)
   return (
     <li>
       <Link to="/charts/$kind/$id" params={{ kind, id }} search={{ at: revision }} className={styles.line}>
-        <time dateTime={at}>{clockTime(Date.parse(at)).split(', ').at(-1)}</time>
+        <time dateTime={at}>{timeOfDay(Date.parse(at))}</time>
         <Mark tone={toneOf(state === 'parked' ? 'parked' : status)} />
         <span className={styles.what}>
           <strong>{name ?? (id === kind ? 'The server' : shortId(id))}</strong>{' '}

@@ -1,5 +1,4 @@
-// Why an actor moved and who asked for it, in words.
-import type { HistoryEntry } from '../../api/actor.ts'
+// Why an actor moved, in words.
 import { eventWords } from './words.ts'
 
 const ownWords: Record<string, string> = {
@@ -45,12 +44,6 @@ function gerund(verb: string): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-/** As `berth history` names them. Empty for what no one asked for, or if it is not known. */
-export function requesterWords(by: HistoryEntry['by']): string {
-  if (!by) return ''
-  return by.kind === 'session' ? 'administrator' : (by.name ?? by.kind)
 }
 
 /** The innermost states: `wanted.life.available wanted.limits.settled` → `available · settled`. */

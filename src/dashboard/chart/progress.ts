@@ -24,6 +24,11 @@ export interface Step {
   asides: Aside[]
 }
 
+/** Whether the actor is in it. */
+export function isPresent({ state }: Step): boolean {
+  return state === 'current' || state === 'waiting'
+}
+
 export interface Aside {
   label: string
   ramp: Ramp

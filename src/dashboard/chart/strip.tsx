@@ -3,9 +3,10 @@
 import { Link } from '@tanstack/react-router'
 import { type CSSProperties, useContext, useEffect, useRef, useState } from 'react'
 import { PastClock, useNow } from '../live/clock.ts'
-import { Mark, type Tone } from '../look/mark.tsx'
+import { Mark } from '../look/mark.tsx'
 import { duration, roughly } from '../look/times.tsx'
-import type { Aside, Step, StepState } from './progress.ts'
+import type { Tone } from '../look/tone.ts'
+import { type Aside, isPresent, type Step, type StepState } from './progress.ts'
 import styles from './strip.module.css'
 
 interface Usual {
@@ -96,11 +97,7 @@ function MomentLink({ label, at }: { label: string; at: number }) {
   )
 }
 
-function isPresent({ state }: Step): boolean {
-  return state === 'current' || state === 'waiting'
-}
-
-function usualOf({ id }: Step, times: UsualTimes): Usual | undefined {
+export function usualOf({ id }: Step, times: UsualTimes): Usual | undefined {
   return times[id.split('.').at(-1)!]
 }
 

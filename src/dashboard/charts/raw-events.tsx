@@ -2,6 +2,7 @@
 import { useEffect, useReducer, useState } from 'react'
 import type { InspectMessage } from '../../api/inspect.ts'
 import { TableHead } from '../controls/table-head.tsx'
+import { exactTime } from '../look/clock-time.ts'
 import { inspectActor } from './inspect.ts'
 import styles from './raw-events.module.css'
 
@@ -134,7 +135,7 @@ function MessageRow({ message }: { message: InspectMessage }) {
   return (
     <tr data-type={effect?.outcome === 'failed' ? 'rejected' : type}>
       <td>
-        <time dateTime={at}>{timeOf(at)}</time>
+        <time dateTime={at}>{exactTime(Date.parse(at))}</time>
       </td>
       <td>{type}</td>
       <td>
@@ -164,11 +165,4 @@ function Edges({ message: { from, to, microsteps } }: { message: InspectMessage 
       {guard !== null && <span className="quiet"> if {guard}</span>}
     </div>
   ))
-}
-
-/** `14:02:09.123`, as in the log. */
-function timeOf(at: string): string {
-  const date = new Date(at)
-  const seconds = date.toLocaleTimeString('en-GB')
-  return `${seconds}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }

@@ -1,6 +1,7 @@
 // The states of a chart: what the actor does in each, and how long that takes.
 import type { ChartLayout } from '../chart/layouts.ts'
 import type { StateTimes } from '../chart/state-note.tsx'
+import { TableHead } from '../controls/table-head.tsx'
 import { duration } from '../look/times.tsx'
 import styles from './table.module.css'
 
@@ -19,15 +20,7 @@ export function States({ layout, times, counts, active, onPoint }: StatesProps) 
       <h2>States</h2>
       <div className={styles.box}>
         <table className={styles.table}>
-          <thead>
-            <tr>
-              {headings.concat(counts ? ['Now'] : []).map((heading) => (
-                <th key={heading} scope="col">
-                  {heading}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <TableHead names={counts ? [...headings, 'Now'] : headings} />
           <tbody>
             {layout.states.slice(1).map((state) => (
               <tr

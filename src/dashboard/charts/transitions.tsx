@@ -1,11 +1,12 @@
 // Every transition of an actor that is kept, in words: the chart for those who do not see it.
 import { Link } from '@tanstack/react-router'
 import { useLayoutEffect, useRef, useState } from 'react'
-import { causeWords, moveWords, requesterWords } from '../chart/causes.ts'
+import { causeWords, moveWords } from '../chart/causes.ts'
 import type { Moment } from '../chart/moments.ts'
 import { type Repeat, toRepeats } from '../chart/repeats.ts'
 import { TableHead } from '../controls/table-head.tsx'
 import { clockTime } from '../look/clock-time.ts'
+import { requesterOf } from '../look/requester.ts'
 import { duration } from '../look/times.tsx'
 import styles from './table.module.css'
 
@@ -90,7 +91,7 @@ function Row({ moment, isShown, count, onOpen }: RowProps) {
         <td className="quiet">{words.from}</td>
         <td title={entry.state}>{words.to}</td>
         <td>{durationMs === null ? '' : duration(durationMs)}</td>
-        <td className="quiet">{requesterWords(entry.by)}</td>
+        <td className="quiet">{requesterOf(entry.by)}</td>
       </tr>
     </>
   )

@@ -1,6 +1,7 @@
 // A list of deploys or job runs by day, newest first, that is continued on request.
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { byDay } from '../look/days.ts'
 import { ProblemNote } from '../shell/problem.tsx'
 import styles from './days.module.css'
 
@@ -24,7 +25,7 @@ export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
   if (items.length === 0) return empty
   return (
     <>
-      {byDay(items).map(([day, ofDay]) => (
+      {byDay(items, ({ created_at: at }) => at).map(([day, ofDay]) => (
         <section key={day} className={styles.day}>
           <h2>{day}</h2>
           <ul className={styles.list}>
@@ -42,27 +43,4 @@ export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
       )}
     </>
   )
-}
-
-function byDay<Of extends Item>(items: Of[]): [string, Of[]][] {
-  const days = new Map<string, Of[]>()
-  for (const item of items) {
-    const day = dayOf(new Date(item.created_at))
-    days.set(day, [...(days.get(day) ?? []), item])
-  }
-  return [...days]
-}
-
-const format = new Intl.DateTimeFormat(undefined, {
-  weekday: 'long',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-})
-
-function dayOf(date: Date): string {
-  const today = new Date()
-  if (date.toDateString() === today.toDateString()) return 'Today'
-  today.setDate(today.getDate() - 1)
-  return date.toDateString() === today.toDateString() ? 'Yesterday' : format.format(date)
 }

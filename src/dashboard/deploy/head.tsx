@@ -2,12 +2,12 @@
 import { Link } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
-import type { Tone } from '../look/mark.tsx'
+import { requesterOf } from '../look/requester.ts'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
+import type { Tone } from '../look/tone.ts'
 import { triggerWord, Version } from '../service/version.tsx'
 import { Actions } from './actions.tsx'
-import { requesterOf } from './requester.ts'
 import { RunHead } from './run-head.tsx'
 
 interface HeadProps {

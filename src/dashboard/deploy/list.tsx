@@ -3,9 +3,10 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import { Code } from '../controls/command.tsx'
-import { Mark, toneOf } from '../look/mark.tsx'
+import { Mark } from '../look/mark.tsx'
+import { requesterOf } from '../look/requester.ts'
 import { Age, duration } from '../look/times.tsx'
-import { wordOf } from '../look/tone.ts'
+import { toneOf, wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { isUnderWay } from '../service/state.ts'
 import { ServicePage } from '../service/tabs.tsx'
@@ -15,7 +16,6 @@ import { toSentence } from '../shell/problem.tsx'
 import styles from './days.module.css'
 import { Days } from './days.tsx'
 import { deployQuery, pagesQuery } from './queries.ts'
-import { requesterOf } from './requester.ts'
 
 export function DeployList() {
   const { name } = useParams({ from: '/services/$name/deploys' })
@@ -57,7 +57,7 @@ function Row({ name, deploy: listed }: { name: string; deploy: Deploy }) {
       <span className={styles.when}>
         <Age at={at} />
       </span>
-      <span className={styles.news} data-tone={status}>
+      <span className={styles.news} data-status={status}>
         {newsOf(deploy)} · {triggerWord(deploy)}
         {requester && ` by ${requester}`}
         {tookMs !== null && ` · took ${duration(tookMs)}`}

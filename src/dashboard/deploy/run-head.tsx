@@ -1,8 +1,9 @@
 // The head of the page of a deploy or of a job run: where it belongs, its state, and what can be done now.
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Mark, type Tone } from '../look/mark.tsx'
+import { Mark } from '../look/mark.tsx'
 import { shortId } from '../look/short-id.ts'
+import type { Tone } from '../look/tone.ts'
 import styles from './deploy.module.css'
 
 interface RunHeadProps {

@@ -5,7 +5,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { causeWords } from '../chart/causes.ts'
 import { Chart } from '../chart/chart.tsx'
 import type { Facts } from '../chart/lines.ts'
-import { progressOf, type Step } from '../chart/progress.ts'
+import { isPresent, progressOf, type Step } from '../chart/progress.ts'
 import { Strip, type UsualTimes } from '../chart/strip.tsx'
 import { Replay } from '../charts/replay.tsx'
 import type { Replayed } from '../charts/replayed.ts'
@@ -110,7 +110,7 @@ function useChart(): { isShown: boolean; toggle(): void } {
 
 /** The newest line of the present step, as the command line shows it. */
 function sentenceOf(steps: Step[], news: News | null): string | null {
-  const present = steps.find(({ state }) => state === 'current' || state === 'waiting')
+  const present = steps.find(isPresent)
   if (!present) return null
   if (news && present.startedAt !== null && news.at >= present.startedAt) return news.text
   return present.state === 'waiting' ? 'Waiting for its turn.' : null
@@ -118,13 +118,13 @@ function sentenceOf(steps: Step[], news: News | null): string | null {
 
 /** The steps that have begun, as the parts of the log. */
 function foldsOf(steps: Step[]): Fold[] {
-  return steps.flatMap(({ id, label, state, startedAt, durationMs, waitedMs }) => {
+  return steps.flatMap((step) => {
+    const { id, label, state, startedAt, durationMs, waitedMs } = step
     const isRest = state === 'done' && durationMs === null
     if (startedAt === null || isRest) return []
     const endedAt = durationMs === null ? null : new Date(startedAt + durationMs + waitedMs).toISOString()
     // What a step that was left has written is open.
-    const isCurrent = state === 'current' || state === 'waiting'
-    const shown = state === 'done' || isCurrent ? (isCurrent ? 'current' : 'done') : 'failed'
+    const shown = isPresent(step) ? 'current' : state === 'done' ? 'done' : 'failed'
     return [{ id, title: label, startedAt: new Date(startedAt).toISOString(), endedAt, state: shown }]
   })
 }

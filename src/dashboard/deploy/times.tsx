@@ -1,6 +1,7 @@
 // How long the phases of a deploy took, next to how long they usually take.
 import type { Step } from '../chart/progress.ts'
-import type { UsualTimes } from '../chart/strip.tsx'
+import { type UsualTimes, usualOf } from '../chart/strip.tsx'
+import { TableHead } from '../controls/table-head.tsx'
 import { duration } from '../look/times.tsx'
 import styles from './deploy.module.css'
 
@@ -12,8 +13,9 @@ interface TimesProps {
 }
 
 export function Times({ steps, times, count }: TimesProps) {
-  const rows = steps.flatMap(({ id, label, durationMs }) => {
-    const usual = times[id.split('.').at(-1)!]
+  const rows = steps.flatMap((step) => {
+    const { label, durationMs } = step
+    const usual = usualOf(step, times)
     return usual && durationMs !== null ? [{ label, durationMs, usual }] : []
   })
   if (rows.length === 0) return null
@@ -21,13 +23,7 @@ export function Times({ steps, times, count }: TimesProps) {
     <section className={styles.panel}>
       <h2>{count === 1 ? 'Compared with the last deploy' : `Compared with the last ${count} deploys`}</h2>
       <table className={styles.times}>
-        <thead>
-          <tr>
-            <th scope="col">Phase</th>
-            <th scope="col">Time</th>
-            <th scope="col">Median</th>
-          </tr>
-        </thead>
+        <TableHead names={['Phase', 'Time', 'Median']} />
         <tbody>
           {rows.map(({ label, durationMs, usual }) => (
             <tr key={label}>

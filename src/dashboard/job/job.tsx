@@ -9,19 +9,18 @@ import { useReplayed } from '../charts/replayed.ts'
 import { Action } from '../controls/action.tsx'
 import styles from '../deploy/deploy.module.css'
 import { ParkedPanel, parkedIn } from '../deploy/parked.tsx'
-import { requesterOf } from '../deploy/requester.ts'
 import { Run } from '../deploy/run.tsx'
 import { RunHead } from '../deploy/run-head.tsx'
 import { WhyPanel } from '../deploy/why.tsx'
-import { type Tone, toneOf } from '../look/mark.tsx'
+import { requesterOf } from '../look/requester.ts'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
-import { wordOf } from '../look/tone.ts'
+import { type Tone, toneOf, wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
 import { NotFound, toSentence } from '../shell/problem.tsx'
-import { triggerOf, whatOf } from './command.ts'
+import { RunCommand, triggerOf } from './command.tsx'
 import { jobHistoryQuery, jobQuery } from './queries.ts'
 
 export function JobPage() {
@@ -100,7 +99,7 @@ function Head({ service, run, word, tone, isPast }: HeadProps) {
       }
     >
       <p>
-        {run.command === null ? whatOf(run) : <code>{run.command}</code>}
+        <RunCommand {...run} />
         <span className="quiet">
           {' · '}
           {triggerOf(run)} <Age at={run.created_at} />

@@ -7,14 +7,14 @@ import { Code } from '../controls/command.tsx'
 import styles from '../deploy/days.module.css'
 import { Days } from '../deploy/days.tsx'
 import { pagesQuery } from '../deploy/queries.ts'
-import { requesterOf } from '../deploy/requester.ts'
-import { Mark, toneOf } from '../look/mark.tsx'
+import { Mark } from '../look/mark.tsx'
+import { requesterOf } from '../look/requester.ts'
 import { Age, duration } from '../look/times.tsx'
-import { wordOf } from '../look/tone.ts'
+import { toneOf, wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { ServicePage } from '../service/tabs.tsx'
 import { Pending } from '../shell/pending.tsx'
-import { triggerOf, whatOf } from './command.ts'
+import { RunCommand, triggerOf } from './command.tsx'
 
 export function JobList() {
   const { name } = useParams({ from: '/services/$name/jobs' })
@@ -58,11 +58,13 @@ function Row({ name, run }: { name: string; run: JobRun }) {
   return (
     <Link to="/services/$name/jobs/$id" params={{ name, id }} className={styles.row}>
       <Mark tone={toneOf(status)} label={wordOf(status)} />
-      <span className={styles.what}>{run.command === null ? whatOf(run) : <code>{run.command}</code>}</span>
+      <span className={styles.what}>
+        <RunCommand {...run} />
+      </span>
       <span className={styles.when}>
         <Age at={at} />
       </span>
-      <span className={styles.news} data-tone={status}>
+      <span className={styles.news} data-status={status}>
         {facts.filter((fact) => fact !== null).join(' · ')}
       </span>
     </Link>

@@ -1,6 +1,7 @@
 // One row of a log: a line, or the head of a phase.
 import { memo, type ReactNode } from 'react'
 import { useNow } from '../live/clock.ts'
+import { exactTime } from '../look/clock-time.ts'
 import { duration } from '../look/times.tsx'
 import type { Matcher } from './find.ts'
 import type { Head, Run } from './folds.ts'
@@ -90,10 +91,9 @@ function toElement({ text, style, href, isMatch }: Piece, index: number): ReactN
 
 function Time({ at }: { at: number }) {
   const date = new Date(at)
-  const ms = String(date.getMilliseconds()).padStart(3, '0')
   return (
     <time className={styles.time} dateTime={date.toISOString()} title={date.toLocaleString()}>
-      {date.toTimeString().slice(0, 8)}.{ms}
+      {exactTime(at)}
     </time>
   )
 }

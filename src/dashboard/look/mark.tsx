@@ -2,8 +2,6 @@
 import styles from './mark.module.css'
 import type { Tone } from './tone.ts'
 
-export { type Tone, toneOf } from './tone.ts'
-
 const shapes: Record<Tone, React.ReactNode> = {
   waiting: <circle cx="6" cy="6" r="4.5" fill="none" strokeWidth="2" />,
   working: (

@@ -6,6 +6,7 @@ import type { Service } from '../../api/service.ts'
 import { Command } from '../controls/command.tsx'
 import { Loading } from '../controls/loading.tsx'
 import { focusRow, useRowKeys } from '../controls/rows.ts'
+import { TableHead } from '../controls/table-head.tsx'
 import { wordOf } from '../look/tone.ts'
 import { Page } from '../shell/page.tsx'
 import { ProblemNote } from '../shell/problem.tsx'
@@ -121,13 +122,7 @@ function StateFilter({ services, state, onChange }: StateFilterProps) {
 function Table({ services }: { services: Service[] }) {
   return (
     <table className={styles.table}>
-      <thead>
-        <tr>
-          <th scope="col">Service</th>
-          <th scope="col">Version</th>
-          <th scope="col">Deployed</th>
-        </tr>
-      </thead>
+      <TableHead names={['Service', 'Version', 'Deployed']} />
       <tbody>
         {services.map((service) => (
           <ServiceRow key={service.id} service={service} />

@@ -1,6 +1,7 @@
 // Whether this page shows what is true now, and what to do if it does not.
 import { useNow } from '../live/clock.ts'
 import { reconnect, useLive } from '../live/feed.ts'
+import { clockTime } from '../look/clock-time.ts'
 import { Mark } from '../look/mark.tsx'
 import styles from './connection.module.css'
 import { signInPath } from './sign-in.ts'
@@ -39,16 +40,12 @@ function Broken({ sinceMs }: { sinceMs: number }) {
     )
   return (
     <span>
-      <Mark tone="failed" /> Unreachable since {clockTime(sinceMs, 'short')}{' '}
+      <Mark tone="failed" /> Unreachable since {clockTime(sinceMs)}{' '}
       <button type="button" data-kind="small" onClick={reconnect}>
         Try now
       </button>
     </span>
   )
-}
-
-function clockTime(ms: number, timeStyle: 'short' | 'medium' = 'medium'): string {
-  return new Date(ms).toLocaleTimeString(undefined, { timeStyle })
 }
 
 /** After an upgrade, this page is of the version before. */

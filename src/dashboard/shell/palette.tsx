@@ -8,9 +8,10 @@ import { send } from '../api/client.ts'
 import { Refusal } from '../controls/action.tsx'
 import { Modal } from '../controls/dialog.tsx'
 import { usePress } from '../controls/press.ts'
+import { useFollow } from '../deploy/follow.ts'
 import { Mark } from '../look/mark.tsx'
 import { servicesQuery } from '../service/queries.ts'
-import { stateWord, toneFor } from '../service/state.ts'
+import { canDeploy, stateWord, toneFor } from '../service/state.ts'
 import { pageEntries } from './pages.ts'
 import styles from './palette.module.css'
 
@@ -58,7 +59,7 @@ export function Palette({ onClose }: { onClose(): void }) {
           {search !== '' && (
             <Group heading="Actions">
               {services
-                ?.filter(({ state }) => state !== 'deleting' && state !== 'suspended')
+                ?.filter(canDeploy)
                 .flatMap(({ name, live_deploy_id: liveId }) => [
                   <Verb key={`deploy ${name}`} verb="Deploy" path="deploys" name={name} onClose={onClose} />,
                   liveId && (
@@ -96,16 +97,16 @@ interface VerbProps {
 
 /** It closes when the server has accepted it. */
 function Verb({ verb, path, name, onClose }: VerbProps) {
-  const navigate = useNavigate()
+  const follow = useFollow(name)
   const { press, isPending, error } = usePress(
     send<Deploy>(
       'POST',
       `/services/${encodeURIComponent(name)}/${path}`,
       path === 'deploys' ? {} : undefined,
     ),
-    ({ id }) => {
+    (deploy) => {
       onClose()
-      void navigate({ to: '/services/$name/deploys/$id', params: { name, id } })
+      follow(deploy)
     },
   )
   return (

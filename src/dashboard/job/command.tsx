@@ -1,10 +1,8 @@
 // What a job run runs and why, in words.
 import type { JobRun } from '../../api/job.ts'
 
-type Command = Pick<JobRun, 'command'>
-
-export function whatOf({ command }: Command): string {
-  return command ?? "The cron job's command"
+export function RunCommand({ command }: Pick<JobRun, 'command'>) {
+  return command === null ? "The cron job's command" : <code>{command}</code>
 }
 
 export function triggerOf({ trigger }: Pick<JobRun, 'trigger'>): string {
