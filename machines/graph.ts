@@ -86,15 +86,16 @@ function edgesOf(node: AnyStateNode): ChartEdge[] {
   )
 }
 
-/** As in the history. */
+/** The history shows `xstate.done.actor.fetchSource` as `fetchSource.done`. */
 export function eventName(type: string): string {
+  if (type === 'xstate.init') return 'created'
   const [, outcome, slot] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(type) ?? []
   return slot === undefined ? type : `${slot}.${outcome === 'done' ? 'done' : 'failed'}`
 }
 
 export function guardName(guard: unknown): string | null {
-  if (guard === undefined) return null
-  return typeof guard === 'string' ? guard : (guard as { type: string }).type
+  if (typeof guard === 'string') return guard
+  return (guard as { type?: string } | undefined)?.type ?? null
 }
 
 /** Without it, each phase of a deploy would have its own arrow to the same failure. */

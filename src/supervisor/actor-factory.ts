@@ -6,6 +6,7 @@ import {
   createActor,
   type EventObject,
 } from 'xstate'
+import { eventName } from '../../machines/graph.ts'
 import type { ActorRow, RecordOf, Transition } from '../../storage/actors/actors.ts'
 import { StorageError } from '../../storage/store/errors.ts'
 import { Failure, messageOf } from '../errors.ts'
@@ -17,7 +18,6 @@ import { fillSlots, type SlotOptions, toError } from './slots.ts'
 import {
   assertRestored,
   currentSnapshot,
-  nameOf,
   type PlannedTransition,
   pathOf,
   type Step,
@@ -167,7 +167,7 @@ export class ActorFactory {
       at: isoNow(),
       id: row.id,
       kind: row.kind,
-      event: nameOf(event),
+      event: eventName(event.type),
       eventType: event.type,
       from: pathOf(actor.getSnapshot().value),
     })

@@ -1,7 +1,7 @@
 // What viewers see of running actors: names of events, states and effects. Never a context, an input, an
 // output or the message of an error.
 import type { AnyActor, AnyActorScope, AnyMachineSnapshot, AnyTransitionDefinition, StateValue } from 'xstate'
-import { nameOf } from './transition.ts'
+import { eventName, guardName } from '../../machines/graph.ts'
 
 interface Seen {
   at: string
@@ -78,22 +78,22 @@ export async function* viewsOf(running: Iterable<Running>): AsyncGenerator<Runni
 }
 
 /** It is called during a transition: it must neither throw nor wait. */
-export type Viewer = (seen: Inspected) => void
+export type Report = (seen: Inspected) => void
 
 export class Inspection {
-  readonly #viewers = new Set<Viewer>()
+  readonly #reports = new Set<Report>()
   /** Null without a viewer, so that actors prepare nothing. */
-  report: Viewer | null = null
+  report: Report | null = null
 
   /** Returns a function that ends it. */
-  add(viewer: Viewer): () => void {
-    this.#viewers.add(viewer)
+  add(report: Report): () => void {
+    this.#reports.add(report)
     this.report = (seen) => {
-      for (const each of this.#viewers) each(seen)
+      for (const each of this.#reports) each(seen)
     }
     return () => {
-      this.#viewers.delete(viewer)
-      if (this.#viewers.size === 0) this.report = null
+      this.#reports.delete(report)
+      if (this.#reports.size === 0) this.report = null
     }
   }
 }
@@ -110,14 +110,9 @@ export function recordMicrosteps({ system }: AnyActorScope) {
 /** A transition with several targets takes several edges. */
 function toMicrosteps({ source, target, eventType, guard }: AnyTransitionDefinition): Microstep[] {
   return (target ?? [source]).map((to) => ({
-    event: nameOf({ type: eventType }),
+    event: eventName(eventType),
     from: source.path.join('.'),
     to: to.path.join('.'),
     guard: guardName(guard),
   }))
-}
-
-function guardName(guard: unknown): string | null {
-  if (typeof guard === 'string') return guard
-  return (guard as { type?: string } | undefined)?.type ?? null
 }

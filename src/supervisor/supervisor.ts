@@ -8,7 +8,7 @@ import type { OwnEnd } from '../own-end.ts'
 import { ActorFactory, createReceipts, type Receipt, type RunningActor } from './actor-factory.ts'
 import { createFences } from './fences.ts'
 import { createForeignReads, type ForeignReads } from './foreign-reads.ts'
-import { Inspection, type RunningView, type Viewer, viewsOf } from './inspection.ts'
+import { Inspection, type Report, type RunningView, viewsOf } from './inspection.ts'
 import type { DiscardOptions, EventOptions, Spawned, SpawnOptions, SupervisorOptions } from './options.ts'
 import { createRestartPolicy } from './restarts.ts'
 import { parkCodeFor, pathOf } from './transition.ts'
@@ -144,8 +144,8 @@ export class Supervisor {
   }
 
   /** Reports what happens from now on, until the returned function is called. */
-  inspect(viewer: Viewer): () => void {
-    return this.#inspection.add(viewer)
+  inspect(report: Report): () => void {
+    return this.#inspection.add(report)
   }
 
   running(): AsyncIterable<RunningView> {

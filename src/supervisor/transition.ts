@@ -1,6 +1,7 @@
 // What one transition writes: snapshot, record, history entry and service patch, as plain JSON. And whether a
 // stored snapshot can be restored: an actor whose snapshot does not fit is parked.
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate'
+import { eventName } from '../../machines/graph.ts'
 import type { Kind, ServiceEffect } from '../../machines/index.ts'
 import type {
   ActorRecord,
@@ -40,21 +41,13 @@ export function toTransition(kind: Kind, machine: AnyStateMachine, move: Planned
   const phase = (record.phase as string | null | undefined) ?? null
   const entry: NewEntry = {
     at: instantOf(event) ?? move.at,
-    event: nameOf(event),
+    event: eventName(event.type),
     state: pathOf(next.value),
     status: record.status,
     phase,
     by: before === null ? by : senderOf(event),
   }
   return { row, record, entry, service, event: move.eventId }
-}
-
-/** The history shows `xstate.done.actor.fetchSource` as `fetchSource.done`. */
-export function nameOf(event: EventObject): string {
-  if (event.type === 'xstate.init') return 'created'
-  const effect = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type)
-  if (!effect) return event.type
-  return `${effect[2]}.${effect[1] === 'done' ? 'done' : 'failed'}`
 }
 
 /** Commands of the API carry their requester; events of effects carry the reason of the server. */

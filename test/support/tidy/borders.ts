@@ -128,7 +128,14 @@ export const borders: Border[] = [
     of: 'src/supervisor/',
     packages: ['p-limit', 'xstate'],
     node: true,
-    values: ['src/supervisor/', 'src/own-end.ts', 'machines/index.ts', 'storage/', ...ground],
+    values: [
+      'src/supervisor/',
+      'src/own-end.ts',
+      'machines/graph.ts',
+      'machines/index.ts',
+      'storage/',
+      ...ground,
+    ],
     types: ['machines/'],
   },
   {
