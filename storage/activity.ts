@@ -3,7 +3,7 @@ import type { ActorTransition } from './actors/history-entry.ts'
 import { type Page, paginate } from './store/paginate.ts'
 import type { Store, Table } from './store/store.ts'
 
-export interface ActivityEntry extends ActorTransition {
+interface ActivityEntry extends ActorTransition {
   number: number
   service_id: string | null
   /** The name of the service or datastore at that time. */
@@ -14,9 +14,12 @@ type Owner = Pick<ActivityEntry, 'kind' | 'service_id'>
 
 type Row = Omit<ActivityEntry, 'number' | keyof Owner>
 
+/** A last name that is still right is not read again. */
+type NameOf = (id: string, last?: string) => string | null
+
 type Key = [number: number, kind: string, service: string]
 
-export interface ActivityRequest {
+interface ActivityRequest {
   limit: number
   /** Only entries with a lower number. */
   before?: number | undefined
@@ -31,16 +34,17 @@ const undecidedStates = ['pending', 'expired']
 const maxRemovedPerCommit = 1000
 /** Keys are cheap to read. */
 const maxScanned = 10_000
+const maxNames = 1000
 
 export class Activity {
   readonly #store: Store
-  readonly #nameOf: (id: string) => string | null
+  readonly #nameOf: NameOf
   /** By `[number, kind, service]`, so that filters decode no other rows. */
   readonly #rows: Table<Row>
   /** The last transition of a removal comes when the service, and so its name, is gone. */
   readonly #lastNames = new Map<string, string>()
 
-  constructor(store: Store, nameOf: (id: string) => string | null) {
+  constructor(store: Store, nameOf: NameOf) {
     this.#store = store
     this.#nameOf = nameOf
     this.#rows = store.table('activity')
@@ -83,8 +87,10 @@ export class Activity {
   }
 
   #knownName(id: string): string | null {
-    const name = this.#nameOf(id)
+    const name = this.#nameOf(id, this.#lastNames.get(id))
     if (name !== null) this.#lastNames.set(id, name)
-    return name ?? this.#lastNames.get(id) ?? null
+    const [oldest] = this.#lastNames.keys()
+    if (this.#lastNames.size > maxNames) this.#lastNames.delete(oldest!)
+    return name
   }
 }

@@ -114,7 +114,8 @@ async function openTables(
   const services = new Services(store, events, names)
   const boot = await countBoot(store)
   const datastores = new Datastores(store, sealer, names)
-  const nameOf = (id: string) => services.nameOf(id) ?? datastores.nameOf(id)
+  // A datastore from the trash may have another name. The row of a service is large, and its name stays.
+  const nameOf = (id: string, last?: string) => datastores.nameOf(id) ?? last ?? services.nameOf(id)
   const activity = new Activity(store, nameOf)
   const actors = new Actors(store, services, events, { boot, activity, toRecord: options.toRecord })
   const onLogError = options.onLogError ? { onError: options.onLogError } : {}

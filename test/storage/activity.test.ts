@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Storage } from '../../storage/index.ts'
+import { serviceRow } from '../support/storage/store-fixtures.ts'
 import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -65,4 +66,49 @@ test('a filter that accepts little ends its page early, and the next page contin
   assert.deepEqual([first.records, first.next], [[], 5001])
   const second = storage.activity.page({ limit: 10, accepts, before: first.next! })
   assert.deepEqual([second.records.map(({ number }) => number), second.next], [[1], null])
+})
+
+function keeperOf(storage: Storage) {
+  let number = 0
+  return (...ids: string[]) =>
+    storage.commit(() => {
+      const moved = { actor_id: 'x-1', kind: 'datastore', at: instant, ...entry }
+      for (const id of ids) storage.activity.keep(++number, id, moved)
+    })
+}
+
+test('what is gone keeps its last name, and a restored datastore has its new one', async (t) => {
+  const storage = await temporaryStorage(t)
+  const { datastores, services } = storage
+  const keepFor = keeperOf(storage)
+  await services.create(serviceRow())
+  await storage.commit(() => datastores.insert('dst-1', 'cache', 'secret'))
+  await keepFor('svc-1', 'dst-1')
+  await datastores.trash('dst-1')
+  await datastores.restoreFromTrash('dst-1', 'cache-2')
+  await services.remove('svc-1')
+  await keepFor('svc-1', 'dst-1')
+  await datastores.remove('dst-1')
+  await keepFor('dst-1')
+
+  const { records } = storage.activity.page({ limit: 5, accepts: () => true })
+  const names = records.map(({ service_name }) => service_name)
+  assert.deepEqual(names, ['cache-2', 'cache-2', 'shop', 'cache', 'shop'])
+})
+
+test('only the newest thousand names of what is gone are remembered', async (t) => {
+  const storage = await temporaryStorage(t)
+  const ids = Array.from({ length: 1001 }, (_, index) => `svc-${index}`)
+  const keepFor = keeperOf(storage)
+  await Promise.all(ids.map((id) => storage.services.create(serviceRow({ id, name: id }))))
+  await keepFor(...ids)
+  await Promise.all(ids.map((id) => storage.services.remove(id)))
+  await keepFor(...ids)
+
+  const { records } = storage.activity.page({ limit: 1001, accepts: () => true })
+  const unnamed = records.filter(({ service_name }) => service_name === null)
+  assert.deepEqual(
+    unnamed.map(({ service_id }) => service_id),
+    ['svc-0'],
+  )
 })
