@@ -46,9 +46,11 @@ export function removedOptionWarnings(args: string[], env: NodeJS.ProcessEnv): s
 }
 
 /** The host and port of `--listen`, with the host as in a URL: an IPv6 address has brackets. */
-export function parseListen(listen: string): { name: string; port: number } {
+/** Sockets take the host: an IPv6 address without the brackets of its name. */
+export function parseListen(listen: string): { name: string; host: string; port: number } {
   const split = listen.lastIndexOf(':')
-  return { name: listen.slice(0, split), port: Number(listen.slice(split + 1)) }
+  const name = listen.slice(0, split)
+  return { name, host: name.replace(/^\[|\]$/g, ''), port: Number(listen.slice(split + 1)) }
 }
 
 /** The column of the help texts; a longer option name shifts its own. */

@@ -84,9 +84,9 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   })
   const ready = () => start.isReady
   const context = httpContext(config, ports, { supervisor, account, ready, edge, certificates })
-  const { name, port } = parseListen(config.listen)
-  const api = await openApi(context, { host: name.replace(/^\[|\]$/g, ''), port, logger })
-  const inspector = await startInspector(config, supervisor, account.callers)
+  const { name, host, port } = parseListen(config.listen)
+  const api = await openApi(context, { host, port, logger })
+  const inspector = await startInspector(config, supervisor, account.callers, logger)
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
@@ -125,21 +125,24 @@ function openSupervisor(storage: Storage, logger: Logger, release: (id: string) 
   return new Supervisor({ storage, catalogue, logger, onParked, assertCanResume })
 }
 
-/** Null without `--inspect`. */
+/** Null without `--inspect`, and if its address cannot be used: services do not depend on it. */
 async function startInspector(
   config: Config,
   actors: Supervisor,
   callers: Callers,
+  logger: Logger,
 ): Promise<Inspector | null> {
   if (config.inspect === '') return null
-  const { name, port } = parseListen(config.inspect)
-  return openInspector({
-    host: name.replace(/^\[|\]$/g, ''),
-    port,
+  const opening = openInspector({
+    ...parseListen(config.inspect),
     origins: config['inspect-origin'],
     isServerToken: (token) => callers.byToken(token) === serverCaller,
     machines: catalogue,
     actors,
+  })
+  return opening.catch((error: unknown) => {
+    logger.warn({ reason: messageOf(error) }, 'berthd starts without the inspector: change --inspect')
+    return null
   })
 }
 

@@ -53,7 +53,7 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
   })
   server.listen(port, host)
   await once(sockets, 'listening').catch((error: Error) => {
-    throw new Failure('address_in_use', `cannot listen on ${host}:${port}: ${error.message}`, hint)
+    throw new Failure('address_in_use', `cannot listen on ${host}:${port}: ${error.message}`)
   })
   return {
     port: (server.address() as AddressInfo).port,
@@ -66,8 +66,6 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
     },
   }
 }
-
-const hint = 'set --inspect to another address'
 
 /** The status of a refused request: pages of other sites, also through a name of theirs, and strangers. */
 function refusalOf(

@@ -1,6 +1,8 @@
 // The inspector of a real daemon: viewers follow a real deploy, and no secret is on the wire.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect'
@@ -59,4 +61,16 @@ test("the package's receiver follows a deploy to live, and finds no secret", asy
   for (const secret of [canary, serverToken, session.cookie.split('=')[1]!, service.repository.directory])
     for (const form of formsOf(secret)) assert.ok(!wire.includes(form), `the wire contains ${secret}`)
   assert.doesNotMatch(wire, /"(context|output|input)"/)
+})
+
+test('a daemon whose --inspect address is taken starts without the inspector, and says so', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const daemon = await startDaemon(t, { args: [`--inspect=127.0.0.1:${port}`] })
+
+  const warning = daemon.log.find((line) => line.includes('starts without the inspector'))
+  assert.match(warning ?? '', new RegExp(`"level":"warn".*cannot listen on 127.0.0.1:${port}.*EADDRINUSE`))
+  assert.equal(await daemon.stop(), 0)
 })
