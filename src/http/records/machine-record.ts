@@ -8,12 +8,13 @@ import { isAside, stateOf } from './actor-record.ts'
 import type { Chart } from './chart.ts'
 import { spreadOf } from './deploy-phases.ts'
 
-type Sees = (serviceId: string | null) => boolean
+type Sees = (actor: { service_id: string | null }) => boolean
 
 /** Of actors that have not ended. A parked one counts where it was parked, like in its own record. */
 export function actorsByState({ actors }: Storage, { name, ids }: Chart, sees: Sees): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { id } of [...actors.parked(name), ...actors.active(name)].filter((one) => sees(one.service_id)))
+  const all = { limit: Number.POSITIVE_INFINITY, maxScanned: Number.POSITIVE_INFINITY, accepts: sees }
+  for (const { id } of actors.survey({ kind: name, groups: ['parked', 'active'] }, all).records)
     for (const state of leavesIn(ids, stateOf(actors.newestHistory(id, 2)) ?? ''))
       counts[state] = (counts[state] ?? 0) + 1
   return counts
@@ -36,8 +37,7 @@ interface Wanted {
 
 export function timesOf({ config, storage }: HttpContext, chart: Chart, wanted: Wanted): MachineTimes {
   const { actors } = storage
-  const accepts = ({ service_id }: { service_id: string | null }) => wanted.sees(service_id)
-  const newest = actors.newest(chart.name, wanted.owner, { limit: wanted.last, accepts })
+  const newest = actors.newest(chart.name, wanted.owner, { limit: wanted.last, accepts: wanted.sees })
   const visits = new Map<string, number[]>()
   for (const { id } of newest) addVisits(visits, chart.ids, actors.newestHistory(id, entriesRead))
   return Object.fromEntries(

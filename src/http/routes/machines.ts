@@ -59,12 +59,11 @@ function find(kind: string): Chart {
 }
 
 function listMachines({ context, caller }: Call): MachineSummary[] {
-  const sees = (serviceId: string | null) => reachesService(caller, serviceId)
   return [...charts.values()].map((chart) => ({
     kind: chart.name,
     version: chart.kind.version,
     states: chart.ids.length,
-    actors: actorsByState(context.storage, chart, sees),
+    actors: actorsByState(context.storage, chart, ({ service_id }) => reachesService(caller, service_id)),
   }))
 }
 
@@ -85,6 +84,6 @@ function readTimes(call: Call<z.output<typeof MachineTimesParams>, MachineTimesQ
   return timesOf(context, find(params.kind), {
     owner,
     last: query.last,
-    sees: (serviceId) => reachesService(caller, serviceId),
+    sees: ({ service_id }) => reachesService(caller, service_id),
   })
 }
