@@ -115,10 +115,7 @@ const deploy = setup({
 /** Every phase handles a failed effect like this: it records the reason, then cleans up. */
 const failing = {
   target: '#deploy.failing',
-  actions: {
-    type: 'recordFailure',
-    params: failureOf,
-  },
+  actions: { type: 'recordFailure', params: failureOf },
 } as const
 
 /** Records the image of a build or a pull. A pull also returns the source with the digest of its tag. */

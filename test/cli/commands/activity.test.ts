@@ -4,16 +4,17 @@ import { type TestContext, test } from 'node:test'
 import { runBerth, startBerth } from '../../support/cli/berth.ts'
 import { startApi, token } from '../../support/http/http-context.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
-import { instant as at } from '../../support/supervisor/supervision.ts'
+import { instant as at, eventually } from '../../support/supervisor/supervision.ts'
 
 async function start(t: TestContext) {
   const { storage, url } = await startApi(t)
   await storage.services.create(serviceRow())
   const env = { BERTH_SERVER: url, BERTH_TOKEN: token }
-  const move = (id: string, revision: number, state: string) => {
+  const move = (id: string, revision: number, state: string, service_id = 'svc-1') => {
+    const kind = id.startsWith('job') ? 'job-run' : 'deploy'
     const by = { kind: 'token', id: 'tok-1', name: 'ci' } as const
     const entry = { at, event: `to.${state}`, state, status: 'running', phase: null, by }
-    const next = transitionOf({ id, revision }, { entry, status: 'running' })
+    const next = transitionOf({ id, revision, service_id, kind }, { entry, status: 'running' })
     return revision === 1 ? storage.actors.create(next) : storage.actors.advance(next)
   }
   return {
@@ -49,6 +50,27 @@ test('activity lists the newest last, and follows what happens then', async (t) 
     .map((line) => JSON.parse(line).revision)
   assert.deepEqual([ended.code, revisions], [130, [1, 2, 3, 1]])
   assert.equal((await berth('activity', '--kind', 'edge')).stderr, 'nothing happened yet\n')
+})
+
+test('following reads the activity for what it does not know yet, not for each change', async (t) => {
+  const { move, running, storage } = await start(t)
+  await storage.services.create(serviceRow({ id: 'svc-2', name: 'blog' }))
+  const page = t.mock.method(storage.activity, 'page')
+  const following = [running('activity', 'blog', '-f'), running('activity', '-f', '--kind', 'job-run')]
+  await eventually('following', () => page.mock.callCount() === 4)
+  await move('dep-1', 1, 'queued')
+  for (const revision of [1, 2, 3]) await move('job-1', revision, `state-${revision}`, 'svc-2')
+  for (const each of following) await each.shows('to.state-3')
+  for (const each of following) each.interrupt()
+
+  const lines = await Promise.all(following.map(async (each) => (await each.ended()).stdout.split('\n')))
+  const shown = ['OF', 'blog', 'blog', 'blog', '']
+  assert.deepEqual(
+    lines.map((all) => all.map((line) => line.split(/ +/)[1] ?? '')),
+    [shown, shown],
+  )
+  // The names of svc-1 and svc-2 for the first, of svc-2 for the second.
+  assert.equal(page.mock.callCount(), 4 + 3)
 })
 
 test('actors --watch prints the list again after each change, until Ctrl-C', async (t) => {

@@ -1,6 +1,8 @@
 // `berth activity`: what the actors of the server did, and with --follow what they do.
 import type { Activity } from '../../../api/activity.ts'
-import { followEvents } from '../../client/event-stream.ts'
+import type { FeedChange } from '../../../api/feed.ts'
+import type { Query } from '../../client/client.ts'
+import { followEvents, parseEvent } from '../../client/event-stream.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { deployStyle, requesterName } from '../../deploy/labels.ts'
@@ -13,6 +15,10 @@ interface ActivityOptions {
   limit?: number
   follow?: boolean
 }
+
+type Wanted = Record<'kind' | 'service', string | undefined>
+
+type Look = (query: Query) => Promise<Activity[]>
 
 /** The most that the server returns at once. */
 const maxLimit = 500
@@ -32,25 +38,38 @@ export function addActivityCommands(program: BerthCommand): void {
 async function showActivity(cli: Cli, name: string | undefined, options: ActivityOptions): Promise<number> {
   const { out } = cli
   const { kind, limit = 30, follow } = options
-  const query = { kind, service: name }
-  const look = (limit: number) =>
-    cli.client.call<Activity[]>('GET', '/activity', { query: { ...query, limit } })
-  const newest = await look(limit)
+  const wanted = { kind, service: name }
+  const look: Look = (query) => cli.client.call<Activity[]>('GET', '/activity', { query })
+  const newest = await look({ ...wanted, limit })
   if (out.isJson && !follow) out.json(newest)
   else if (newest.length === 0 && !follow) out.say('nothing happened yet')
   else print(cli, newest, true)
-  if (follow) await followNew(cli, newest[0]?.number ?? 0, look)
+  if (follow) await followNew(cli, newest, look, wanted)
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }
 
-/** The change feed only signals that there is something: the activity has the names too. */
-async function followNew(cli: Cli, since: number, look: (limit: number) => Promise<Activity[]>) {
-  let last = since
-  for await (const { id, event } of followEvents(cli, '/events')) {
-    if (event === 'change' && Number(id) <= last) continue
-    const fresh = (await look(maxLimit)).filter(({ number }) => number > last)
-    print(cli, fresh, false)
-    last = fresh[0]?.number ?? last
+/** The feed has ids of services but no names; a new one is looked up once. */
+async function followNew(cli: Cli, newest: Activity[], look: Look, wanted: Wanted): Promise<void> {
+  const names = new Map([null, ...newest].map((one) => [one?.service_id ?? null, one?.service_name ?? null]))
+  let last = newest[0]?.number ?? 0
+  for await (const { id, event, data } of followEvents(cli, '/events')) {
+    if (event !== 'change') {
+      const missed = (await look({ ...wanted, limit: maxLimit })).filter(({ number }) => number > last)
+      print(cli, missed, false)
+      last = missed[0]?.number ?? last
+      continue
+    }
+    const { transition, service_id } = parseEvent<FeedChange>(data, ['kind'])
+    const number = Number(id)
+    if (number <= last || !transition || (wanted.kind ?? transition.kind) !== transition.kind) continue
+    last = number
+    if (!names.has(service_id)) {
+      const [known] = await look({ service: service_id!, limit: 1 })
+      names.set(service_id, known?.service_name ?? null)
+    }
+    const service_name = names.get(service_id) ?? null
+    if (![service_id, service_name, undefined].includes(wanted.service)) continue
+    print(cli, [{ number, service_id, service_name, ...transition }], false)
   }
 }
 
