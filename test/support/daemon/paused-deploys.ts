@@ -34,7 +34,6 @@ export interface PausedService {
 const stop = /^POST \S+\/stop/
 const update = /^POST \S+\/update/
 const create = /^POST \S+\/containers\/create/
-const layers = /\/blobs\//
 
 type Way = (holds: DeployGates, service: PausedService) => Promise<() => boolean>
 
@@ -51,10 +50,11 @@ const ways = {
     atGate(holds, service, { pre_deploy_command: holds.gate.wait(service.next) }),
   building: (holds, service) => atGate(holds, service, {}, `RUN ${holds.gate.wait(service.next)}`),
   async pulling({ api, images }, service) {
-    await images.registry.push('app:v1', service.next)
-    images.door.hold(layers)
+    const { registry, door } = images
+    const layer = await newestLayer(registry, 'app', await registry.push('app:v1', service.next))
+    door.hold(layer)
     service.id = await ask(api, service)
-    return () => images.door.held(layers) > 0
+    return () => door.held(layer) > 0
   },
   async queued(holds, service) {
     const isBuilding = await atGate(holds, service, {}, `RUN ${holds.gate.wait(service.next)}`)
@@ -143,6 +143,14 @@ async function holdDeploy(holds: DeployGates, service: PausedService, next: stri
 
 async function ask(api: Api, { name }: PausedService): Promise<string> {
   return (await api.post(`/services/${name}/deploys`)).id
+}
+
+/** The request of what only this image has. A deploy does not wait long for what is asked before. */
+async function newestLayer({ host }: TestRegistry, name: string, digest: string): Promise<RegExp> {
+  const headers = { accept: 'application/vnd.docker.distribution.manifest.v2+json' }
+  const response = await fetch(`http://${host}/v2/${name}/manifests/${digest}`, { headers })
+  const { layers } = (await response.json()) as { layers: { digest: string }[] }
+  return new RegExp(layers.at(-1)!.digest)
 }
 
 /** Waits for a response of the engine. */
