@@ -18,11 +18,10 @@ import {
 } from '../support/daemon/paused-deploys.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { fetchPage, finishedDeploy, until } from '../support/daemon/service.ts'
-import { type EngineSite, openSite, prepareSite } from '../support/docker/engine-site.ts'
+import { type EngineSite, openSite, testInside } from '../support/docker/engine-site.ts'
 import type { NamespaceEngine } from '../support/docker/namespace-engine.ts'
-import { temporaryDirectory } from '../support/system/directory.ts'
 import { sized } from '../support/system/drill-size.ts'
-import { isInside, runInside, whyNoNamespace } from '../support/system/namespace.ts'
+import { isInside, whyNoNamespace } from '../support/system/namespace.ts'
 
 interface Fault {
   begin(engine: NamespaceEngine): unknown
@@ -60,16 +59,6 @@ const all: Round[] = [
 ]
 
 const scope = fileScope()
-
-function outside(impossible: string | null): void {
-  test('deploys survive faults of the engine', { skip: impossible ?? false }, async (t) => {
-    const directory = temporaryDirectory(scope)
-    await prepareSite(scope, directory)
-    const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
-    for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
-    assert.equal(code, 0, lines.join('\n'))
-  })
-}
 
 function inside(): void {
   let site: EngineSite
@@ -167,4 +156,4 @@ function troubles(log: string[]): string[] {
 }
 
 if (isInside) inside()
-else outside(await whyNoNamespace())
+else testInside('deploys survive faults of the engine', import.meta.url, await whyNoNamespace())

@@ -1,11 +1,13 @@
 // A daemon and everything its deploys use, in a namespace whose engine can be stopped, paused and killed.
+import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { launchDaemon, type TestDaemon } from '../daemon/daemon.ts'
 import type { DeployGates } from '../daemon/paused-deploys.ts'
 import { createGitServer } from '../git/git-server.ts'
 import { type Scope, temporaryDirectory } from '../system/directory.ts'
-import { openNetwork } from '../system/namespace.ts'
+import { openNetwork, runInside } from '../system/namespace.ts'
 import { ensureEngine } from './engine.ts'
 import { openGateServer } from './gate-server.ts'
 import { openHoldingProxy } from './holding-proxy.ts'
@@ -24,8 +26,19 @@ const testAddress = '10.99.0.1'
 /** Fixed, because the namespace is private. */
 const gatePort = 7999
 
-/** In the outer run: prepares everything that needs network access, which the namespace does not have. */
-export async function prepareSite(t: Scope, directory: string): Promise<void> {
+/** In the outer run: a test that runs the file again, in a namespace. */
+export function testInside(name: string, url: string, impossible: string | null): void {
+  test(name, { skip: impossible ?? false }, async (t) => {
+    const directory = temporaryDirectory(t)
+    await prepareSite(t, directory)
+    const { code, lines } = await runInside(url, { PREPARED: directory })
+    for (const line of lines.filter((line) => /^ *(not )?ok |^ *# /.test(line))) t.diagnostic(line)
+    assert.equal(code, 0, lines.join('\n'))
+  })
+}
+
+/** Prepares everything that needs network access, which the namespace does not have. */
+async function prepareSite(t: Scope, directory: string): Promise<void> {
   const engine = await ensureEngine()
   for (const [name, image] of Object.entries(await baseImages()))
     await saveImage(engine, image, join(directory, `${name}.tar`))
@@ -33,8 +46,8 @@ export async function prepareSite(t: Scope, directory: string): Promise<void> {
   await startRegistry(t)
 }
 
-/** For the inner run. */
-export async function openSite(t: Scope, prepared: string): Promise<EngineSite> {
+/** For the inner run. `more` are options of the daemon. */
+export async function openSite(t: Scope, prepared: string, more: string[] = []): Promise<EngineSite> {
   await openNetwork(testAddress)
   const engine = await startNamespaceEngine(join(prepared, 'engine'))
   t.after(() => engine.stop())
@@ -44,7 +57,7 @@ export async function openSite(t: Scope, prepared: string): Promise<EngineSite> 
   const path = join(temporaryDirectory(t), 'docker.sock')
   const door = await openHoldingProxy(t, { path }, { path: engine.path })
   const daemon = await launchDaemon({
-    args: [`--docker=unix://${path}`, '--build-concurrency=8', `--host-ports=${gatePort}`],
+    args: [`--docker=unix://${path}`, '--build-concurrency=8', `--host-ports=${gatePort}`, ...more],
   })
   t.after(() => daemon.remove())
   return { engine, daemon, holds: { ...(await openHolds(t)), engine: door, api: daemon.api } }
