@@ -51,6 +51,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
+        // The browser compiles a file while it arrives, in another thread, and not at each first call.
+        postBanner: '//# allFunctionsCalledOnLoad',
         codeSplitting: {
           groups: [{ name: 'base', test: (id) => base.some((part) => part.test(id)) }],
         },
