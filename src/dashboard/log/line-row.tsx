@@ -1,7 +1,7 @@
 // One row of a log: a line, or the head of a phase.
 import { memo, type ReactNode } from 'react'
 import { useNow } from '../live/clock.ts'
-import { exactTime } from '../look/clock-time.ts'
+import { dateTime, exactTime } from '../look/clock-time.ts'
 import { duration } from '../look/times.tsx'
 import type { Matcher } from './find.ts'
 import type { Head, Run } from './folds.ts'
@@ -90,9 +90,8 @@ function toElement({ text, style, href, isMatch }: Piece, index: number): ReactN
 }
 
 function Time({ at }: { at: number }) {
-  const date = new Date(at)
   return (
-    <time className={styles.time} dateTime={date.toISOString()} title={date.toLocaleString()}>
+    <time className={styles.time} dateTime={new Date(at).toISOString()} title={dateTime(at)}>
       {exactTime(at)}
     </time>
   )

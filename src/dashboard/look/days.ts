@@ -1,10 +1,4 @@
 // Lists by day, in the time zone of the reader.
-const format = new Intl.DateTimeFormat(undefined, {
-  weekday: 'long',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-})
 
 /** In the order of the items. */
 export function byDay<Item>(items: Item[], timeOf: (item: Item) => string): [day: string, Item[]][] {
@@ -22,5 +16,6 @@ function dayWords(date: Date): string {
   const today = new Date()
   if (date.toDateString() === today.toDateString()) return 'Today'
   today.setDate(today.getDate() - 1)
-  return date.toDateString() === today.toDateString() ? 'Yesterday' : format.format(date)
+  const isYesterday = date.toDateString() === today.toDateString()
+  return isYesterday ? 'Yesterday' : date.toLocaleDateString(undefined, { dateStyle: 'full' })
 }

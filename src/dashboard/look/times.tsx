@@ -1,5 +1,6 @@
 // Ages and durations, in the words of the command line.
 import { useNow } from '../live/clock.ts'
+import { dateTime } from './clock-time.ts'
 
 const units = [
   ['d', 86_400_000],
@@ -28,7 +29,7 @@ function age(ms: number): string {
 export function Age({ at }: { at: string }) {
   const now = useNow(1_000)
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
+    <time dateTime={at} title={dateTime(Date.parse(at))}>
       {age(now - Date.parse(at))}
     </time>
   )
@@ -39,7 +40,7 @@ export function Until({ at }: { at: string }) {
   const now = useNow(1_000)
   const ms = Date.parse(at) - now
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
+    <time dateTime={at} title={dateTime(Date.parse(at))}>
       {ms < 1_000 ? 'now' : `in ${rough(ms)}`}
     </time>
   )
