@@ -12,10 +12,7 @@ import { listenForShortcuts } from './shell/shortcuts.ts'
 // After an upgrade of the server, a page that was open does not find its parts any more. While the server is
 // away it stays: a reload would lose it.
 addEventListener('vite:preloadError', async () => {
-  const isThere = await fetch('/healthz').then(
-    () => true,
-    () => false,
-  )
+  const isThere = await fetch('/healthz').catch(() => null)
   if (!isThere) return
   const lastMs = Number(sessionStorage.getItem('reloaded') ?? 0)
   if (Date.now() - lastMs < 10_000) return
@@ -41,12 +38,15 @@ const client = new QueryClient({
   },
 })
 
+const router = createAppRouter(client)
 openFeed(client)
 listenForShortcuts()
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
-    <QueryClientProvider client={client}>
-      <RouterProvider router={createAppRouter(client)} />
-    </QueryClientProvider>
-  </StrictMode>,
+void router.load().then(() =>
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  ),
 )

@@ -1,7 +1,6 @@
 // What is around every page.
 import { Outlet, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { useLive } from '../live/feed.ts'
 import { UpdateBar } from './connection.tsx'
 import styles from './frame.module.css'
 import { pageEntries } from './pages.ts'
@@ -14,7 +13,6 @@ const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
 
 export function Frame() {
   const [open, setOpen] = useState<'palette' | 'shortcuts' | null>(null)
-  const { connection } = useLive()
   usePaletteKey(() => setOpen('palette'))
   useShortcut('?', 'Show this list', () => setOpen('shortcuts'))
   return (
@@ -26,7 +24,7 @@ export function Frame() {
       {pageEntries.map((entry) => (
         <GoTo key={entry.letter} {...entry} />
       ))}
-      <main id="page" className={styles.main} data-connection={connection.kind}>
+      <main id="page" className={styles.main}>
         <UpdateBar />
         <Outlet />
       </main>

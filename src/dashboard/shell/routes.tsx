@@ -23,6 +23,11 @@ interface Context {
   client: QueryClient
 }
 
+/** A page is drawn once, with its record, unless that takes long: then it says what it waits for. */
+function soon(record: Promise<void>): Promise<void> {
+  return Promise.race([record, new Promise<void>((resolve) => setTimeout(resolve, 100))])
+}
+
 const root = createRootRouteWithContext<Context>()({
   beforeLoad({ location: { href } }) {
     const { connection, newVersion } = currentLive()
@@ -43,28 +48,30 @@ const start = createRoute({
   },
 })
 
+const texts = (search: Record<string, unknown>, ...names: string[]) =>
+  Object.fromEntries(
+    names.flatMap((name) => (search[name] === undefined ? [] : [[name, String(search[name])]])),
+  )
+
 const services = createRoute({
   getParentRoute: () => root,
   path: '/services',
-  validateSearch: ({ q, state }: Record<string, unknown>): { q?: string; state?: string } => ({
-    ...(q !== undefined && { q: String(q) }),
-    ...(state !== undefined && { state: String(state) }),
-  }),
-  loader: ({ context }) => void context.client.prefetchQuery(servicesQuery),
+  validateSearch: (search): { q?: string; state?: string } => texts(search, 'q', 'state'),
+  loader: ({ context }) => soon(context.client.prefetchQuery(servicesQuery)),
   component: Services,
 })
 
 const service = createRoute({
   getParentRoute: () => root,
   path: '/services/$name',
-  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(serviceQuery(params.name))),
   component: lazyRouteComponent(() => import('../service/overview.tsx'), 'Overview'),
 })
 
 const deploys = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/deploys',
-  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(serviceQuery(params.name))),
   component: lazyRouteComponent(() => import('../deploy/list.tsx'), 'DeployList'),
 })
 
@@ -86,7 +93,7 @@ const deploy = createRoute({
     ...toRunSearch(search),
     ...(typeof search.compare === 'string' && { compare: search.compare }),
   }),
-  loader: ({ context, params }) => void context.client.prefetchQuery(deployQuery(params.id)),
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(deployQuery(params.id))),
   component: lazyRouteComponent(() => import('../deploy/deploy.tsx'), 'DeployPage'),
 })
 
@@ -94,14 +101,14 @@ const serviceLogs = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/logs',
   validateSearch: toLogPlace,
-  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(serviceQuery(params.name))),
   component: lazyRouteComponent(() => import('../service/logs.tsx'), 'ServiceLogs'),
 })
 
 const jobs = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/jobs',
-  loader: ({ context, params }) => void context.client.prefetchQuery(serviceQuery(params.name)),
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(serviceQuery(params.name))),
   component: lazyRouteComponent(() => import('../job/list.tsx'), 'JobList'),
 })
 
@@ -109,14 +116,9 @@ const job = createRoute({
   getParentRoute: () => root,
   path: '/services/$name/jobs/$id',
   validateSearch: toRunSearch,
-  loader: ({ context, params }) => void context.client.prefetchQuery(jobQuery(params.id)),
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(jobQuery(params.id))),
   component: lazyRouteComponent(() => import('../job/job.tsx'), 'JobPage'),
 })
-
-const texts = (search: Record<string, unknown>, ...names: string[]) =>
-  Object.fromEntries(
-    names.flatMap((name) => (search[name] === undefined ? [] : [[name, String(search[name])]])),
-  )
 
 const activity = createRoute({
   getParentRoute: () => root,
