@@ -124,6 +124,11 @@ const recordImage = {
   params: ({ event }: { event: { output: { image: string; source?: DeploySource } } }) => event.output,
 } as const
 
+const imaged = [
+  { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
+  { target: 'starting', actions: recordImage },
+] as const
+
 const canceling = {
   target: '#deploy.canceling',
   actions: { type: 'recordCancel', params: ({ event }: { event: { at: string; by: string } }) => event },
@@ -209,10 +214,7 @@ export const machine = deploy.createMachine({
               clearCache: context.clearCache,
               timeoutMs: context.limits.buildMs,
             }),
-            onDone: [
-              { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
-              { target: 'starting', actions: recordImage },
-            ],
+            onDone: imaged,
             onError: failing,
           },
         },
@@ -227,10 +229,7 @@ export const machine = deploy.createMachine({
               source: context.source,
               deadlineAt: context.deadlineAt!,
             }),
-            onDone: [
-              { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
-              { target: 'starting', actions: recordImage },
-            ],
+            onDone: imaged,
             onError: failing,
           },
         },

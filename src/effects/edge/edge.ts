@@ -57,11 +57,7 @@ const edgeOff = async () => {
   throw new Failure('edge_off', 'there is no edge: --edge is off')
 }
 
-const disabledEdgeEffects = {
-  startEdge: edgeOff,
-  keepRoutes: async () => {},
-  upgradeEdge: edgeOff,
-}
+const disabledEdgeEffects = { startEdge: edgeOff, keepRoutes: async () => {}, upgradeEdge: edgeOff }
 
 const sleepUntil = async ({ wakeAt }: { wakeAt: number }, signal: AbortSignal) => {
   await sleep(Math.max(0, wakeAt - Date.now()), signal)

@@ -50,12 +50,7 @@ async function renderPage(name: string, text: string): Promise<Page> {
   const { Marked } = await import('marked')
   const body = new Html(await new Marked({ renderer: rendererOf(name) }).parse(text))
   const title = /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Manual'
-  return pageOf({
-    title,
-    body: html`<article>${body}</article>`,
-    path: pathOf(name),
-    width: 'manual',
-  })
+  return pageOf({ title, body: html`<article>${body}</article>`, path: pathOf(name), width: 'manual' })
 }
 
 function rendererOf(name: string): RendererObject {

@@ -21,11 +21,7 @@ export async function findObstacle(
     return { code: 'image_removed', reason: `its image was removed: ${kept}`, hint }
   }
   if ((await observe.hasImage(target.image!)) !== false) return null
-  return {
-    code: 'image_missing',
-    reason: 'its image no longer exists: it was removed from Docker',
-    hint,
-  }
+  return { code: 'image_missing', reason: 'its image no longer exists: it was removed from Docker', hint }
 }
 
 /** Also why the service accepts no rollback at all. */

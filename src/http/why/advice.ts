@@ -16,6 +16,10 @@ function advise(hint: string, ...commands: string[]): Advice {
   return { hint, commands }
 }
 
+function adviseTo(purpose: string, command: string): Advice {
+  return advise(`${purpose}: ${command}`, command)
+}
+
 function adviseSequence(first: string, second: string): Advice {
   return advise(`${first}, then: ${second}`, first, second)
 }
@@ -50,22 +54,18 @@ export function adviseOnRun(run: Run, name: string): Advice | null {
   if (!run.error_code) return null
   const again = run.command === null ? `berth run ${name}` : `berth run ${name} -- COMMAND`
   switch (run.error_code) {
-    case 'out_of_memory': {
-      const command = `berth update ${name} --memory 1024`
-      return advise(`raise the memory limit: ${command}`, command)
-    }
-    case 'timeout': {
-      const command = `berth update ${name} --job-timeout SECONDS`
-      return advise(`raise the time limit: ${command}`, command)
-    }
+    case 'out_of_memory':
+      return adviseTo('raise the memory limit', `berth update ${name} --memory 1024`)
+    case 'timeout':
+      return adviseTo('raise the time limit', `berth update ${name} --job-timeout SECONDS`)
     case 'withdrawn':
-      return advise(`check the state of the service: berth show ${name}`, `berth show ${name}`)
+      return adviseTo('check the state of the service', `berth show ${name}`)
     case 'image_gone':
-      return advise(`rebuild the image: berth deploy ${name}`, `berth deploy ${name}`)
+      return adviseTo('rebuild the image', `berth deploy ${name}`)
     case 'unresolved_reference':
-      return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
+      return adviseTo('check the variables', `berth env ${name}`)
     default:
-      return advise(`run it again: ${again}`, again)
+      return adviseTo('run it again', again)
   }
 }
 
@@ -76,9 +76,9 @@ export function adviseOnDatastore({ error_code: code }: FailedRecord, name: stri
     case 'port_taken':
       return advise('free a port of --datastore-ports on the server, or give berthd another range')
     case 'insufficient_storage':
-      return advise(`free disk space on the server, then: ${restart}`, restart)
+      return adviseTo('free disk space on the server, then', restart)
     default:
-      return advise(`Berth restarts it later; restart it now: ${restart}`, restart)
+      return adviseTo('Berth restarts it later; restart it now', restart)
   }
 }
 
@@ -87,11 +87,11 @@ export function adviseOnBackup({ error_code: code, datastore }: FailedRecord & P
   const again = `berth db backup ${datastore}`
   switch (code) {
     case 'insufficient_storage':
-      return advise(`free disk space on the server, then: ${again}`, again)
+      return adviseTo('free disk space on the server, then', again)
     case 'datastore_failed':
-      return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
+      return adviseTo('check the datastore', `berth why ${datastore}`)
     default:
-      return advise(`try again: ${again}`, again)
+      return adviseTo('try again', again)
   }
 }
 
@@ -101,14 +101,12 @@ export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & 
   switch (code) {
     case 'damaged_file':
     case 'unsupported_dump':
-    case 'not_found': {
-      const command = `berth db backups ${datastore}`
-      return advise(`restore another backup of the list: ${command}`, command)
-    }
+    case 'not_found':
+      return adviseTo('restore another backup of the list', `berth db backups ${datastore}`)
     case 'insufficient_storage':
       return advise('free disk space on the server, then restore again; manual: /docs/operations#disk-space')
     default:
-      return advise(`check the datastore: berth why ${datastore}`, `berth why ${datastore}`)
+      return adviseTo('check the datastore', `berth why ${datastore}`)
   }
 }
 
@@ -120,8 +118,7 @@ export function adviseOnChown(chown: Chown, name: string): Advice | null {
   const { owner, disk } = chown
   const hasToBeNumber = ['invalid_request', 'image_gone'].includes(chown.error_code)
   const words = hasToBeNumber ? [disk, 'UID:GID'] : owner === null ? [disk] : [disk, owner]
-  const command = ['berth disks chown', name, ...words].join(' ')
-  return advise(`try again: ${command}`, command)
+  return adviseTo('try again', ['berth disks chown', name, ...words].join(' '))
 }
 
 export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
@@ -134,20 +131,18 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
   if (detailOf(deploy, 'reason', '') === 'disk_owner') return adviseOnDisk(deploy, name)
   switch (code) {
     case 'superseded': {
-      const follow = `berth logs --deploy ${detailOf(deploy, 'deploy_id', 'DEPLOY')} -f`
-      return advise(`follow the newer deploy: ${follow}`, follow)
+      const newer = detailOf(deploy, 'deploy_id', 'DEPLOY')
+      return adviseTo('follow the newer deploy', `berth logs --deploy ${newer} -f`)
     }
     case 'canceled':
-      return advise(`deploy again: berth deploy ${name}`, `berth deploy ${name}`)
+      return adviseTo('deploy again', `berth deploy ${name}`)
     case 'exited_early':
       return adviseStaticSite(deploy, service) ?? retry(deploy, name)
     case 'health_check_failed':
     case 'not_reached':
       return adviseOnCheck(deploy, service)
-    case 'out_of_memory': {
-      const command = `berth update ${name} --memory 1024`
-      return advise(`raise the memory limit: ${command}`, command)
-    }
+    case 'out_of_memory':
+      return adviseTo('raise the memory limit', `berth update ${name} --memory 1024`)
     default:
       return adviseOnSource(deploy, service) ?? adviseOnServer(code, name) ?? retry(deploy, name)
   }
@@ -170,7 +165,7 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
     }
     case 'git_remote_unreachable':
       if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
-      return advise(`check the address of the source: berth show ${name}`, `berth show ${name}`)
+      return adviseTo('check the address of the source', `berth show ${name}`)
     case 'build_failed':
       return adviseOnBuild(deploy, name)
     default:
@@ -232,13 +227,13 @@ function adviseOnServer(code: string, name: string): Advice | null {
         'restart Docker, which interrupts every service; manual: /docs/limits#a-buildkit-that-hangs',
       )
     case 'unresolved_reference':
-      return advise(`check the variables: berth env ${name}`, `berth env ${name}`)
+      return adviseTo('check the variables', `berth env ${name}`)
     case 'registry_unauthorized':
       return credentials
     case 'image_gone':
-      return advise(`rebuild the image: berth deploy ${name}`, `berth deploy ${name}`)
+      return adviseTo('rebuild the image', `berth deploy ${name}`)
     case 'insufficient_storage':
-      return advise(`free disk space on the server, then: berth deploy ${name}`, `berth deploy ${name}`)
+      return adviseTo('free disk space on the server, then', `berth deploy ${name}`)
     default:
       return null
   }
@@ -251,10 +246,8 @@ function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advi
       return advise('listen on 0.0.0.0 instead of 127.0.0.1; manual: /docs/deploys#port')
     case 'wrong_port':
       return adviseSequence(`berth update ${name} --port ${port}`, retryCommand(deploy, name))
-    case 'nothing_listens': {
-      const command = `berth update ${name} --port N`
-      return advise(`listen on 0.0.0.0:$PORT, or: ${command}`, command)
-    }
+    case 'nothing_listens':
+      return adviseTo('listen on 0.0.0.0:$PORT, or', `berth update ${name} --port N`)
     case 'other_protocol':
     case 'invalid_response': {
       const [condition, other] = protocol === 'h2c' ? ['does not speak', 'http'] : ['speaks only', 'h2c']
@@ -267,8 +260,7 @@ function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advi
       )
     default: {
       if (deploy.error_code === 'not_reached') return retry(deploy, name)
-      const command = `berth update ${name} --health-path PATH`
-      return advise(`it must return 2xx or 3xx: ${command}`, command)
+      return adviseTo('it must return 2xx or 3xx', `berth update ${name} --health-path PATH`)
     }
   }
 }
@@ -288,8 +280,7 @@ function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): A
 }
 
 function retry(deploy: FailedDeploy, name: string): Advice {
-  const command = retryCommand(deploy, name)
-  return advise(`${remedyFor(deploy)}, then: ${command}`, command)
+  return adviseTo(`${remedyFor(deploy)}, then`, retryCommand(deploy, name))
 }
 
 function remedyFor(deploy: FailedDeploy): string {
