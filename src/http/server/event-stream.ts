@@ -1,14 +1,19 @@
 // One open stream of events, or of the lines of a text file. It has no buffer: writers check `isWritable`
-// first and wait for `onWritable`. Once it was blocked, uWS closes it after 12 s unless something is written.
+// first and wait for `onWritable`. A reader that takes nothing for a minute is cut.
 
 interface Socket {
   cork(write: () => void): unknown
   write(chunk: string | Uint8Array): boolean
   end(): unknown
   onWritable(listener: () => boolean): unknown
+  pause(): unknown
+  resume(): unknown
 }
 
-const commentEveryMs = 15_000
+const tickMs = 5000
+const ticksPerComment = 3
+/** The kernel holds up to 4 MiB for a reader, and reports room only when a third of that is free. */
+const maxBlockedTicks = 12
 const comment = ':\n\n'
 
 /** The head must have been written. `onGone` is called when the stream has ended. A text has no comments. */
@@ -17,14 +22,22 @@ export function createEventStream(socket: Socket, onGone: () => void, isText = f
   let isBlocked = false
   let onWritable = () => {}
   const closeListeners: (() => void)[] = [onGone]
+  /** While blocked, since then. */
+  let ticks = 0
   const heartbeat = setInterval(() => {
-    if (!isBlocked && !isText) write(comment)
-  }, commentEveryMs)
+    ticks += 1
+    if (!isBlocked && !isText && ticks % ticksPerComment === 0) write(comment)
+    if (!isBlocked || ticks >= maxBlockedTicks) return
+    // This restarts the timeout of uWS: 10 s, too short for a slow reader.
+    socket.pause()
+    socket.resume()
+  }, tickMs)
 
   function write(frame: string | Uint8Array): void {
     if (!isOpen) return
     socket.cork(() => {
       isBlocked = !socket.write(frame)
+      if (isBlocked) ticks = 0
     })
   }
 

@@ -20,6 +20,8 @@ const closedSocket = {
   write: () => false,
   end: noop,
   onWritable: noop,
+  pause: noop,
+  resume: noop,
   close: noop,
   tryEnd: (): [boolean, boolean] => [false, false],
   getWriteOffset: () => 0,
