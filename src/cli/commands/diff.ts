@@ -88,7 +88,8 @@ function printDifference(cli: Cli, name: string, difference: Difference): void {
       { heading: 'WHAT', text: ({ what }) => what },
       { heading: 'CHANGE', text: ({ change }) => change, isFlexible: true },
     ])
-  } else if (complete) out.say(`nothing differs between ${plain(from)} and ${plain(to)}`)
+  } else if (complete)
+    out.say(`nothing differs between ${plain(from)} and ${to === 'saved' ? 'what is saved' : plain(to)}`)
   if (!complete) out.say('settings and variables are not compared: those of one deploy are gone')
   if (commit?.compare_url) out.say(out.tint('dim', ` ${plain(commit.compare_url)}`))
   if (to === 'saved') {

@@ -22,7 +22,7 @@ test('what is saved but not live is shown as the next deploy would change it, wi
   const { code, stdout, stderr } = await berth('diff', 'web')
   const json = JSON.parse((await berth('diff', 'web', '--json')).stdout)
 
-  assert.equal(before.stderr, `nothing differs between ${live} and saved\n`)
+  assert.equal(before.stderr, `nothing differs between ${live} and what is saved\n`)
   assert.equal(code, 0)
   assert.deepEqual(stdout.trimEnd().split('\n'), [
     '   WHAT   CHANGE',

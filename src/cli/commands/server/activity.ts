@@ -42,7 +42,7 @@ async function showActivity(cli: Cli, name: string | undefined, options: Activit
   const look: Look = (query) => cli.client.call<Activity[]>('GET', '/activity', { query })
   const newest = await look({ ...wanted, limit })
   if (out.isJson && !follow) out.json(newest)
-  else if (newest.length === 0 && !follow) out.say('nothing happened yet')
+  else if (newest.length === 0 && !follow) out.say(kind || name ? 'nothing matches' : 'nothing happened yet')
   else print(cli, newest, true)
   if (follow) await followNew(cli, newest, look, wanted)
   return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
@@ -80,15 +80,19 @@ function print({ out }: Cli, entries: Activity[], hasHeading: boolean): void {
   else for (const line of tableLines(out, rows, columns).slice(hasHeading ? 0 : 1)) out.print(line)
 }
 
-// Of a fixed width where the texts are short, so that lines which follow are aligned.
+// Padded, so that lines which follow are aligned; at 80 columns they still show most events.
 const columns: Column<Activity>[] = [
-  { heading: 'AT', text: ({ at }) => at, style: () => 'dim' },
-  { heading: 'OF', text: ({ service_name, service_id }) => (service_name ?? service_id ?? '').padEnd(16) },
-  { heading: 'KIND', text: ({ kind }) => kind.padEnd(14) },
-  { heading: 'STATE', text: ({ state }) => shortState(state).padEnd(14), style: deployStyle },
-  { heading: 'BY', text: ({ by }) => requesterName(by).padEnd(13) },
-  { heading: 'EVENT', text: ({ event }) => event, isFlexible: true },
+  { heading: 'AT', text: ({ at }) => at.replace(/\.\d+/, ''), style: () => 'dim' },
+  { heading: 'OF', text: ({ service_name, service_id }) => (service_name ?? service_id ?? '').padEnd(12) },
+  { heading: 'KIND', text: ({ kind }) => kind.padEnd(10) },
+  { heading: 'STATE', text: ({ state }) => shortState(state).padEnd(10), style: deployStyle },
+  { heading: 'EVENT', text: causeOf, isFlexible: true },
 ]
+
+/** `created by ada`, `buildImage.done` */
+function causeOf({ event, by }: Activity): string {
+  return by ? `${event} by ${requesterName(by)}` : event
+}
 
 /** `running.building` is `building`; with regions, the state in each of them. */
 function shortState(state: string): string {
