@@ -123,8 +123,8 @@ export const Deploy = z
     deadline_at: time
       .optional()
       .describe(
-        'When the running phase times out; null without a limit, and while a build waits for a slot. ' +
-          'Missing for deploys of older versions.',
+        'When the running phase times out; null without a limit, and while a build waits for a slot. After ' +
+          'a restart of the server it has at least 30 s more. Missing for deploys of older versions.',
       ),
     phases: z.array(DeployPhase).optional().describe('Only with `include=phases`.'),
     ...recorded,
