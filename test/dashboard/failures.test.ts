@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deploy } from '../../src/api/deploy.ts'
+import { until } from '../support/daemon/service.ts'
 import { openSite } from '../support/dashboard/site.ts'
 import { type StagedLine, stageDeploys } from '../support/dashboard/staged.ts'
 import { lackOfBrowser, phone, textAt } from '../support/system/chromium.ts'
@@ -192,6 +193,36 @@ test(
   },
 )
 
+test('a screen reader hears a sentence every two seconds, and how it ended', inBrowser, async (t) => {
+  const { page, open, stage } = await start(t)
+  await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+  const { id } = await stage.deploy('shop')
+  await open(`/services/shop/deploys/${id}`)
+  await page.waitForSelector('h1 ::-p-text(Queued)')
+  await page.evaluate(`(() => {
+    const region = document.querySelector('ol[aria-label="Progress"] ~ [role="status"]')
+    globalThis.spoken = [{ atMs: -1e9, text: region.textContent }]
+    const hear = () => spoken.push({ atMs: performance.now(), text: region.textContent })
+    new MutationObserver(hear).observe(region, { childList: true, characterData: true, subtree: true })
+  })()`)
+  const spoken = () => page.evaluate('spoken') as Promise<{ atMs: number; text: string }[]>
+
+  await stage.enter(id, [{ state: 'running.fetching' }, { state: 'running.building' }])
+  let lines = 0
+  await until('two sentences', async () => {
+    await stage.log(id, [{ text: `line ${++lines}` }], false)
+    return (await spoken()).length > 2
+  })
+  await stage.enter(id, [{ state: 'running.starting' }, { state: 'running.checking' }, { state: 'live' }])
+  await until('the end', async () => (await spoken()).at(-1)?.text === 'Live: Done')
+
+  const heard = await spoken()
+  for (const [index, { atMs, text }] of heard.entries()) {
+    const gapMs = atMs - (heard[index - 1]?.atMs ?? -2e9)
+    assert.ok(gapMs > 1_500, `"${text}" comes after ${gapMs} ms`)
+  }
+})
+
 test('a deploy can be canceled with a thumb, and the page says who did', inBrowser, async (t) => {
   const { page, open, stage } = await start(t)
   await page.setViewport(phone)
@@ -253,9 +284,12 @@ test('a job run that failed says so in the list, and explains itself on its page
 })
 
 async function start(t: TestContext) {
+  let said: string[] = []
+  // Before the server stops, of which a page complains.
+  t.after(() => assert.deepEqual(said, []))
   const site = await openSite(t)
   const { page, complaints } = await site.openPage()
-  t.after(() => assert.deepEqual(complaints, []))
+  said = complaints
   const open = (path: string) => page.goto(`${site.url}${path}`)
   return { page, open, site, stage: stageDeploys(site) }
 }

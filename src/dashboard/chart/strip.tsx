@@ -47,7 +47,9 @@ const words: Record<StepState, string> = {
 
 export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }: StripProps) {
   const present = steps.find(isPresent)
-  const spoken = useCalm([present?.label, sentence].filter(Boolean).join(': '))
+  const last = steps.findLast(({ state }) => state !== 'ahead')
+  const end = last && words[last.state]
+  const spoken = useCalm([last?.label, present ? sentence : end].filter(Boolean).join(': '))
   return (
     <div className={styles.frame} data-past={useContext(PastClock) !== null}>
       <ol className={styles.strip} aria-label="Progress">
@@ -106,15 +108,9 @@ function growthOf(usual: Usual | undefined): number {
   return Math.sqrt(usual?.median_ms ?? 1000)
 }
 
-function Rail({
-  step,
-  usual,
-  deadlineAt,
-}: {
-  step: Step
-  usual: Usual | undefined
-  deadlineAt: number | null
-}) {
+type RailProps = { step: Step; usual: Usual | undefined; deadlineAt: number | null }
+
+function Rail({ step, usual, deadlineAt }: RailProps) {
   const { state, startedAt } = step
   if (state !== 'current' || startedAt === null) return <span className={styles.rail} />
   const limitMs = deadlineAt === null ? null : deadlineAt - startedAt
