@@ -2,6 +2,7 @@
 // what to do next.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Page } from 'puppeteer-core'
 import type { Deploy } from '../../src/api/deploy.ts'
 import { until } from '../support/daemon/service.ts'
 import { openSite } from '../support/dashboard/site.ts'
@@ -223,6 +224,42 @@ test('a screen reader hears a sentence every two seconds, and how it ended', inB
   }
 })
 
+test('a deploy is canceled and another undone with keys alone', inBrowser, async (t) => {
+  const { page, open, stage } = await start(t)
+  const service = await stage.create({ name: 'shop', repo_url: 'https://git.test/ada/shop' })
+  const one = await stage.live(service)
+  const two = await stage.live(service)
+  await stage.enter(one, [{ state: 'draining' }, { state: 'deactivated' }])
+  const { id } = await stage.deploy('shop')
+  await open(`/services/shop/deploys/${id}`)
+
+  await tabTo(page, /^Cancel deploy/)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('::-p-text(Canceled by the administrator.)')
+  await page.waitForSelector('h1:focus ::-p-text(Canceled)')
+
+  await tabTo(page, /still|^…/)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('h1:focus ::-p-text(Live)')
+  assert.ok(page.url().endsWith(two))
+  const undo = /^Undo: roll back/
+  await page.waitForSelector('button ::-p-text(Undo: roll back to)')
+  for (const key of ['Escape', 'Enter'] as const) {
+    await tabTo(page, undo)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog button:focus ::-p-text(Cancel)')
+    await page.keyboard.press(key)
+    await page.waitForSelector('dialog', { hidden: true })
+    assert.match(await focusedText(page), undo)
+  }
+
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('dialog button ::-p-text(Roll back)')
+  await tabTo(page, /^Roll back/)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('h1:focus ::-p-text(Queued)')
+})
+
 test('a deploy can be canceled with a thumb, and the page says who did', inBrowser, async (t) => {
   const { page, open, stage } = await start(t)
   await page.setViewport(phone)
@@ -282,6 +319,19 @@ test('a job run that failed says so in the list, and explains itself on its page
     assert.ok(text.includes(part), `"${part}" is missing in ${text}`)
   await page.waitForSelector('li[data-state="failed"] ::-p-text(Running)')
 })
+
+/** Where Tab leads. */
+async function tabTo(page: Page, words: RegExp): Promise<void> {
+  for (let count = 0; count < 100; count++) {
+    if (words.test(await focusedText(page))) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`${words} is not in reach`)
+}
+
+function focusedText(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.textContent') as Promise<string>
+}
 
 async function start(t: TestContext) {
   let said: string[] = []

@@ -13,8 +13,12 @@ interface PageProps {
   children: ReactNode
 }
 
-/** The last heading, and whether it was given the focus. */
-let last: { path: string; heading: HTMLElement; isFocused: boolean } | null = null
+let lastPath: string | null = null
+let focused: EventTarget | null = null
+
+addEventListener('focusin', ({ target }) => {
+  focused = target
+})
 
 export function Page({ title, mark, children }: PageProps) {
   const { pathname } = useLocation()
@@ -25,12 +29,13 @@ export function Page({ title, mark, children }: PageProps) {
   // Each time, because the h1 may come with the data.
   useEffect(() => {
     const heading = document.querySelector<HTMLElement>('main h1')
-    if (!heading || (last?.path === pathname && last.heading.isConnected)) return
+    if (!heading) return
     // Not on the first page: the browser begins there by itself.
-    const isOther = last !== null && last.path !== pathname
-    const isReplaced = last?.isFocused === true && document.activeElement === document.body
-    if (isOther || isReplaced) focusOn(heading)
-    last = { path: pathname, heading, isFocused: isOther || isReplaced }
+    const isOther = lastPath !== null && lastPath !== pathname
+    // The button that was pressed, or a former heading, has left the page.
+    const isLost = document.activeElement === document.body && (focused as Node | null)?.isConnected === false
+    if (isOther || isLost) focusOn(heading)
+    lastPath = pathname
   })
   return children
 }
