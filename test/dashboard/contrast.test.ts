@@ -22,11 +22,7 @@ const texts = ['text', 'quiet', 'accent', 'accent-strong', 'healthy', 'unhealthy
 const pairs: [shown: string, grounds: string[], least: number][] = [
   ...texts.map((name): [string, string[], number] => [name, surfaces, 4.5]),
   ['on-accent', ['accent'], 4.5],
-  ...['healthy', 'unhealthy', 'failed'].map((name): [string, string[], number] => [
-    name,
-    [`${name}-ground`],
-    4.5,
-  ]),
+  ...['unhealthy', 'failed'].map((name): [string, string[], number] => [name, [`${name}-ground`], 4.5]),
   ['accent', ['working-ground'], 4.5],
   ['text', ['working-ground', 'unhealthy-ground', 'failed-ground'], 4.5],
   ['edge', ['sheet', 'ground'], 3],

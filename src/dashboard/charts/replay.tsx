@@ -1,7 +1,7 @@
 // A slider over the transitions of an actor, above a ruler of the time that they took.
 import { Pause, Play, SkipBack, SkipForward, StepBack, StepForward } from 'lucide-react'
 import { type KeyboardEvent as ReactKeyEvent, useEffect, useEffectEvent, useState } from 'react'
-import { stateWords } from '../chart/causes.ts'
+import { causeWords, stateWords } from '../chart/causes.ts'
 import { clockTime } from '../look/clock-time.ts'
 import styles from './replay.module.css'
 import type { Replayed } from './replayed.ts'
@@ -74,7 +74,8 @@ export function Replay({ replayed }: { replayed: Replayed }) {
         ) : (
           <>
             <span>
-              Viewing <time dateTime={entry.at}>{clockTime(at)}</time> · {index + 1} of {last + 1}
+              Viewing <time dateTime={entry.at}>{clockTime(at)}</time> · {causeWords(entry.event)} ·{' '}
+              {index + 1} of {last + 1}
             </span>
             <button type="button" data-kind="small" onClick={() => replayed.go(null)}>
               Back to now

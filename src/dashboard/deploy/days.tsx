@@ -1,8 +1,8 @@
 // A list of deploys or job runs by day, newest first, that is continued on request.
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { byDay } from '../look/days.ts'
 import { ProblemNote } from '../shell/problem.tsx'
+import { byDay } from './by-day.ts'
 import styles from './days.module.css'
 
 interface Item {

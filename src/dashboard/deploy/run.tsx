@@ -1,13 +1,11 @@
 // What the pages of a deploy and of a job run have in common: the strip, the chart, the log; now or as they
 // were at a moment of its history.
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { type ReactNode, useMemo, useRef, useState } from 'react'
-import { causeWords } from '../chart/causes.ts'
+import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from 'react'
 import { Chart } from '../chart/chart.tsx'
 import type { Facts } from '../chart/lines.ts'
 import { isPresent, progressOf, type Step } from '../chart/progress.ts'
 import { Strip, type UsualTimes } from '../chart/strip.tsx'
-import { Replay } from '../charts/replay.tsx'
 import type { Replayed } from '../charts/replayed.ts'
 import { Command } from '../controls/command.tsx'
 import { PastClock } from '../live/clock.ts'
@@ -16,6 +14,8 @@ import type { News } from '../log/news.ts'
 import { LogViewer } from '../log/viewer.tsx'
 import { useShortcut } from '../shell/shortcuts.ts'
 import styles from './run.module.css'
+
+const Replay = lazy(async () => ({ default: (await import('../charts/replay.tsx')).Replay }))
 
 interface RunProps {
   kind: 'deploy' | 'job-run'
@@ -53,7 +53,9 @@ export function Run(props: RunProps) {
     <>
       {replayed && wasPast.current && (
         <div className={styles.replay}>
-          <Replay replayed={replayed} />
+          <Suspense>
+            <Replay replayed={replayed} />
+          </Suspense>
         </div>
       )}
       <div className={history ? undefined : styles.noStrip}>
@@ -63,7 +65,7 @@ export function Run(props: RunProps) {
               steps={steps}
               times={times}
               deadlineAt={past || deadlineAt === null ? null : Date.parse(deadlineAt)}
-              sentence={past ? `${causeWords(past.entry.event)}.` : sentenceOf(steps, news)}
+              sentence={past ? null : sentenceOf(steps, news)}
             />
           </PastClock>
         )}
