@@ -68,6 +68,8 @@ test('the line depends on the source, the pre-deploy command and the kind of ser
   // What happened counts, not the present setting.
   const past = [queued, running('pulling'), running('preparing'), running('starting'), ['live']] as Given[]
   assert.equal(line({ source: 'image', hasPreDeploy: false }, past), 'Queued Pulling Preparing Starting Live')
+  assert.equal(line({}, past), 'Queued Pulling Preparing Starting Live')
+  assert.equal(line({}, [queued, running('starting')]), `Queued ${end}`)
 })
 
 test('a live deploy is done, and what comes after it is off the line', () => {

@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { causeWords, stateWords } from '../chart/causes.ts'
 import { toRepeats } from '../chart/repeats.ts'
 import { machinesQuery } from '../charts/queries.ts'
+import { Choice } from '../controls/choice.tsx'
 import { Command } from '../controls/command.tsx'
 import { byDay } from '../deploy/by-day.ts'
 import { timeOfDay } from '../look/clock-time.ts'
@@ -57,34 +58,20 @@ function Head({ filter }: { filter: ActivityFilter }) {
     const { [name]: _, ...rest } = filter
     void navigate({ search: value === '' ? rest : { ...rest, [name]: value }, replace: true })
   }
-  const selectOf = (name: keyof ActivityFilter, label: string, all: string, values: string[]) => (
-    <select
-      aria-label={label}
-      value={filter[name] ?? ''}
-      onChange={({ target }) => choose(name, target.value)}
-    >
-      <option value="">{all}</option>
-      {/* One that does not exist any more may be in the address. */}
-      {[...new Set(filter[name] ? [...values, filter[name]] : values)].map((value) => (
-        <option key={value}>{value}</option>
-      ))}
-    </select>
-  )
+  const choiceOf = (name: keyof ActivityFilter, label: string, all: string, values: string[]) => {
+    // One that does not exist any more may be in the address.
+    const known = new Set(filter[name] ? [...values, filter[name]] : values)
+    const options = [...known].map((value): [string] => [value])
+    const props = { label, all, options, value: filter[name] }
+    return <Choice {...props} onChoose={(value) => choose(name, value)} />
+  }
+  const kinds = machines.map(({ kind }) => kind)
+  const names = services.map(({ name }) => name)
   return (
     <header className={styles.head}>
       <h1>Activity</h1>
-      {selectOf(
-        'kind',
-        'Kind',
-        'All kinds',
-        machines.map(({ kind }) => kind),
-      )}
-      {selectOf(
-        'service',
-        'Service',
-        'All services',
-        services.map(({ name }) => name),
-      )}
+      {choiceOf('kind', 'Kind', 'All kinds', kinds)}
+      {choiceOf('service', 'Service', 'All services', names)}
     </header>
   )
 }

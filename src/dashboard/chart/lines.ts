@@ -29,7 +29,14 @@ const within = (parent: string, ...keys: string[]) => keys.map((key) => `${paren
 const always = (line: string[]) => () => line
 const none = { waits: [], regions: [] }
 
-function deployLine({ source = 'git', hasPreDeploy, isOnSchedule }: Facts, lap: readonly string[]): string[] {
+/** As far as it can be seen. */
+function sourceIn(lap: readonly string[]): NonNullable<Facts['source']> {
+  if (lap.includes('running.pulling')) return 'image'
+  return lap.includes('running.starting') && !lap.includes('running.building') ? 'reuse' : 'git'
+}
+
+function deployLine(facts: Facts, lap: readonly string[]): string[] {
+  const { source = sourceIn(lap), hasPreDeploy, isOnSchedule } = facts
   const sources = { git: ['fetching', 'building'], archive: ['fetching', 'building'], image: ['pulling'] }
   const first = source === 'reuse' ? [] : sources[source]
   const isAsked = hasPreDeploy && !lap.includes('running.starting')

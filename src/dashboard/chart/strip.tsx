@@ -108,9 +108,12 @@ function growthOf(usual: Usual | undefined): number {
   return Math.sqrt(usual?.median_ms ?? 1000)
 }
 
-type RailProps = { step: Step; usual: Usual | undefined; deadlineAt: number | null }
+interface PartProps {
+  step: Step
+  usual: Usual | undefined
+}
 
-function Rail({ step, usual, deadlineAt }: RailProps) {
+function Rail({ step, usual, deadlineAt }: PartProps & { deadlineAt: number | null }) {
   const { state, startedAt } = step
   if (state !== 'current' || startedAt === null) return <span className={styles.rail} />
   const limitMs = deadlineAt === null ? null : deadlineAt - startedAt
@@ -145,16 +148,11 @@ function shareOf(ms: number, usualMs: number): number {
   return ms <= usualMs ? (0.9 * ms) / usualMs : 1 - (0.1 * usualMs) / ms
 }
 
-function StepTime({
-  step: { state, startedAt, waitsSince, durationMs, waitedMs },
-  usual,
-}: {
-  step: Step
-  usual: Usual | undefined
-}) {
+function StepTime({ step, usual }: PartProps) {
+  const { state, startedAt, waitsSince, durationMs, waitedMs } = step
   if (state === 'ahead') return usual ? roughly(usual.median_ms) : null
   if (durationMs !== null) return <PastTime durationMs={durationMs} waitedMs={waitedMs} usual={usual} />
-  if (startedAt === null || (state !== 'current' && state !== 'waiting')) return null
+  if (startedAt === null || !isPresent(step)) return null
   return <RunningTime since={waitsSince ?? startedAt} usual={state === 'current' ? usual : undefined} />
 }
 

@@ -48,7 +48,7 @@ function Row({ actor }: { actor: Actor }) {
         </Link>
       </th>
       <td>
-        <Owner actor={{ ...actor, kind: '' }} />
+        <Owner actor={actor} />
       </td>
       <td>{parked ? `Parked: ${parked.reason}` : stateWords(state ?? status)}</td>
       <td className="quiet">{since && <Age at={since} />}</td>

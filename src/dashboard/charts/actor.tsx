@@ -11,14 +11,14 @@ import { positionIn } from '../chart/position.ts'
 import { progressOf } from '../chart/progress.ts'
 import { Strip } from '../chart/strip.tsx'
 import { Command } from '../controls/command.tsx'
-import { deployQuery } from '../deploy/queries.ts'
 import { PastClock } from '../live/clock.ts'
 import { Mark } from '../look/mark.tsx'
 import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
 import { toneOf } from '../look/tone.ts'
 import { Page } from '../shell/page.tsx'
-import { NotFound, ProblemNote } from '../shell/problem.tsx'
+import { Pending } from '../shell/pending.tsx'
+import { NotFound } from '../shell/problem.tsx'
 import { Accepted, WhatIf } from './accepted.tsx'
 import styles from './actor.module.css'
 import { Owner } from './owner.tsx'
@@ -32,13 +32,13 @@ import { Transitions } from './transitions.tsx'
 
 export function ActorPage() {
   const { kind, id } = useParams({ from: '/charts/$kind/$id' })
-  const { data: actor, error, refetch } = useQuery(actorQuery(id))
-  const { data: history } = useQuery(actorHistoryQuery(id))
-  const { data: layout } = useQuery(layoutQuery(kind))
-  if (error && !actor) return <ProblemNote error={error} onRetry={() => void refetch()} />
-  if (!actor || !history || layout === undefined) return null
-  if (actor.kind !== kind || layout === null) return <NotFound />
-  return <Shown key={id} actor={actor} history={history} layout={layout} />
+  const actor = useQuery(actorQuery(id))
+  const history = useQuery(actorHistoryQuery(id))
+  const layout = useQuery(layoutQuery(kind))
+  if (!actor.data || !history.data || layout.data === undefined)
+    return <Pending title={`${kind} ${shortId(id)}`} of={[actor, history, layout]} />
+  if (actor.data.kind !== kind || layout.data === null) return <NotFound />
+  return <Shown key={id} actor={actor.data} history={history.data} layout={layout.data} />
 }
 
 interface ShownProps {
@@ -54,8 +54,7 @@ function Shown({ actor, history, layout }: ShownProps) {
   const [tried, setTried] = useState('')
   const replayed = useReplayed(history)
   const { moments, index, isLive, past, until } = replayed
-  const { data: deploy } = useQuery({ ...deployQuery(id), enabled: kind === 'deploy' })
-  const steps = progressOf(kind, { source: deploy?.source.kind }, until)
+  const steps = progressOf(kind, {}, until)
   const { active } = positionIn(layout, until)
   const events = possibleEvents(layout, active)
   const chosen = events.find(({ event }) => event === tried)
@@ -120,7 +119,7 @@ function Head({ actor }: { actor: Actor }) {
         )}
         <span className="quiet">
           {' · '}
-          <Owner actor={actor} />
+          <Owner actor={actor} hasLog />
           {(restarts ?? 0) > 0 &&
             ` · restarted ${restarts} ${restarts === 1 ? 'time' : 'times'} after an error`}
           {nextAt && ` · next at ${new Date(nextAt).toLocaleString()}`}

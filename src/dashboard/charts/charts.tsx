@@ -5,6 +5,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { Actor } from '../../api/actor.ts'
 import type { MachineSummary } from '../../api/machine.ts'
 import { layoutQuery } from '../chart/layouts.ts'
+import { Choice } from '../controls/choice.tsx'
 import { Command } from '../controls/command.tsx'
 import { Mark } from '../look/mark.tsx'
 import { Page } from '../shell/page.tsx'
@@ -101,16 +102,13 @@ function Filters({ search, kinds, count }: FiltersProps) {
   return (
     <form className={styles.filters} onSubmit={(event) => event.preventDefault()}>
       <h2>Actors {count !== undefined && <span className="quiet">{count}</span>}</h2>
-      <select
-        aria-label="Kind"
-        value={search.kind ?? ''}
-        onChange={({ target }) => set({ kind: target.value || undefined })}
-      >
-        <option value="">All kinds</option>
-        {kinds.map((kind) => (
-          <option key={kind}>{kind}</option>
-        ))}
-      </select>
+      <Choice
+        label="Kind"
+        all="All kinds"
+        value={search.kind}
+        options={kinds.map((kind) => [kind])}
+        onChoose={(kind) => set({ kind })}
+      />
       <label>
         <input
           type="checkbox"

@@ -7,6 +7,7 @@ import { layoutQuery } from '../chart/layouts.ts'
 import { Command } from '../controls/command.tsx'
 import { Copy } from '../controls/copy.tsx'
 import { Page } from '../shell/page.tsx'
+import { Pending } from '../shell/pending.tsx'
 import { NotFound } from '../shell/problem.tsx'
 import styles from './actor.module.css'
 import { ActorTable } from './actor-table.tsx'
@@ -19,14 +20,15 @@ const noCounts = {}
 export function KindPage() {
   const { kind } = useParams({ from: '/charts/$kind' })
   const [pointed, setPointed] = useState<string | null>(null)
-  const { data: layout } = useQuery(layoutQuery(kind))
+  const layouts = useQuery(layoutQuery(kind))
+  const machines = useQuery(machinesQuery)
   const { data: times = {} } = useQuery(timesQuery(kind))
-  const { data: machines } = useQuery(machinesQuery)
   const { data: actors } = useQuery(actorsQuery({ kind }))
   useActorChanges()
-  if (layout === undefined) return null
+  const { data: layout } = layouts
+  if (layout === undefined || !machines.data) return <Pending title={kind} of={[layouts, machines]} />
   if (layout === null) return <NotFound />
-  const machine = machines?.find((one) => one.kind === kind)
+  const machine = machines.data.find((one) => one.kind === kind)
   const counts = machine?.actors ?? noCounts
   return (
     <Page title={`Chart of ${kind}`}>

@@ -2,9 +2,20 @@
 import { Link } from '@tanstack/react-router'
 import type { Actor } from '../../api/actor.ts'
 
-type OwnerProps = { actor: Pick<Actor, 'kind' | 'id' | 'service_id' | 'service_name'> }
+interface OwnerProps {
+  actor: Actor
+  /** Whether its log is linked too. */
+  hasLog?: boolean
+}
 
-export function Owner({ actor: { kind, id, service_id: serviceId, service_name: name } }: OwnerProps) {
+const logPages: Record<string, '/services/$name/deploys/$id' | '/services/$name/jobs/$id'> = {
+  deploy: '/services/$name/deploys/$id',
+  'job-run': '/services/$name/jobs/$id',
+}
+
+export function Owner({ actor, hasLog = false }: OwnerProps) {
+  const { kind, id, service_id: serviceId, service_name: name } = actor
+  const page = hasLog && logPages[kind]
   if (name === null) return <>{serviceId ?? 'the server'}</>
   if (!serviceId?.startsWith('svc-')) return <>{name}</>
   return (
@@ -12,10 +23,10 @@ export function Owner({ actor: { kind, id, service_id: serviceId, service_name: 
       <Link to="/services/$name" params={{ name }}>
         {name}
       </Link>
-      {kind === 'deploy' && (
+      {page && (
         <>
           {' · '}
-          <Link to="/services/$name/deploys/$id" params={{ name, id }}>
+          <Link to={page} params={{ name, id }}>
             log
           </Link>
         </>

@@ -25,12 +25,11 @@ import { Times } from './times.tsx'
 
 export function DeployPage() {
   const { name, id } = useParams({ from: '/services/$name/deploys/$id' })
-  const { data: deploy, error, refetch } = useQuery(deployQuery(id))
-  const { data: service, error: serviceError } = useQuery(serviceQuery(name))
-  if (!deploy || !service)
-    return <Pending title={`Deploy · ${name}`} error={error ?? serviceError} onRetry={() => void refetch()} />
-  if (service.id !== deploy.service_id) return <NotFound />
-  return <Shown key={id} service={service} deploy={deploy} />
+  const deploy = useQuery(deployQuery(id))
+  const service = useQuery(serviceQuery(name))
+  if (!deploy.data || !service.data) return <Pending title={`Deploy · ${name}`} of={[deploy, service]} />
+  if (service.data.id !== deploy.data.service_id) return <NotFound />
+  return <Shown key={id} service={service.data} deploy={deploy.data} />
 }
 
 function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {

@@ -1,35 +1,33 @@
 // All deploys of a service, by day.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
+import type { Service } from '../../api/service.ts'
 import { Code } from '../controls/command.tsx'
 import { Mark } from '../look/mark.tsx'
 import { requesterOf } from '../look/requester.ts'
 import { Age, duration } from '../look/times.tsx'
 import { toneOf, wordOf } from '../look/tone.ts'
-import { serviceQuery } from '../service/queries.ts'
 import { isUnderWay } from '../service/state.ts'
 import { ServicePage } from '../service/tabs.tsx'
 import { triggerWord, Version } from '../service/version.tsx'
-import { Pending } from '../shell/pending.tsx'
 import { toSentence } from '../shell/problem.tsx'
 import styles from './days.module.css'
 import { Days } from './days.tsx'
 import { deployQuery, pagesQuery } from './queries.ts'
 
 export function DeployList() {
-  const { name } = useParams({ from: '/services/$name/deploys' })
-  const { data: service, error, refetch } = useQuery(serviceQuery(name))
-  const pages = useInfiniteQuery(pagesQuery<Deploy>(service?.id, 'deploys'))
-  if (!service) return <Pending title={`Deploys · ${name}`} error={error} onRetry={() => void refetch()} />
+  return <ServicePage page="Deploys">{(service) => <Deploys service={service} />}</ServicePage>
+}
+
+function Deploys({ service: { id, name } }: { service: Service }) {
+  const pages = useInfiniteQuery(pagesQuery<Deploy>(id, 'deploys'))
   return (
-    <ServicePage service={service} page="Deploys">
-      <Days
-        pages={pages}
-        empty={<NoDeploys name={name} />}
-        row={(deploy) => <Row name={name} deploy={deploy} />}
-      />
-    </ServicePage>
+    <Days
+      pages={pages}
+      empty={<NoDeploys name={name} />}
+      row={(deploy) => <Row name={name} deploy={deploy} />}
+    />
   )
 }
 

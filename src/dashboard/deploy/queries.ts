@@ -40,10 +40,7 @@ export function whyQuery(path: string, id: string) {
 const pageLength = 50
 
 /** Newest first, page by page. */
-export function pagesQuery<Item extends { id: string }>(
-  serviceId: string | undefined,
-  noun: 'deploys' | 'jobs',
-) {
+export function pagesQuery<Item extends { id: string }>(serviceId: string, noun: 'deploys' | 'jobs') {
   return infiniteQueryOptions({
     queryKey: ['service', serviceId, `pages of ${noun}`],
     queryFn: ({ pageParam, signal }) => {
@@ -52,7 +49,6 @@ export function pagesQuery<Item extends { id: string }>(
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => (last.length === pageLength ? last.at(-1)!.id : null),
-    enabled: serviceId !== undefined,
   })
 }
 

@@ -25,12 +25,11 @@ import { jobHistoryQuery, jobQuery } from './queries.ts'
 
 export function JobPage() {
   const { name, id } = useParams({ from: '/services/$name/jobs/$id' })
-  const { data: run, error, refetch } = useQuery(jobQuery(id))
-  const { data: service, error: serviceError } = useQuery(serviceQuery(name))
-  if (!run || !service)
-    return <Pending title={`Run · ${name}`} error={error ?? serviceError} onRetry={() => void refetch()} />
-  if (service.id !== run.service_id) return <NotFound />
-  return <Shown key={id} service={service} run={run} />
+  const run = useQuery(jobQuery(id))
+  const service = useQuery(serviceQuery(name))
+  if (!run.data || !service.data) return <Pending title={`Run · ${name}`} of={[run, service]} />
+  if (service.data.id !== run.data.service_id) return <NotFound />
+  return <Shown key={id} service={service.data} run={run.data} />
 }
 
 function Shown({ service, run }: { service: Service; run: JobRun }) {

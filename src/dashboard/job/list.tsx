@@ -1,6 +1,6 @@
 // The job runs of a service, by day.
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { Code } from '../controls/command.tsx'
@@ -11,25 +11,25 @@ import { Mark } from '../look/mark.tsx'
 import { requesterOf } from '../look/requester.ts'
 import { Age, duration } from '../look/times.tsx'
 import { toneOf, wordOf } from '../look/tone.ts'
-import { serviceQuery } from '../service/queries.ts'
 import { ServicePage } from '../service/tabs.tsx'
-import { Pending } from '../shell/pending.tsx'
 import { RunCommand, triggerOf } from './command.tsx'
 
 export function JobList() {
-  const { name } = useParams({ from: '/services/$name/jobs' })
-  const { data: service, error, refetch } = useQuery(serviceQuery(name))
-  const pages = useInfiniteQuery(pagesQuery<JobRun>(service?.id, 'jobs'))
-  if (!service) return <Pending title={`Jobs · ${name}`} error={error} onRetry={() => void refetch()} />
+  return <ServicePage page="Jobs">{(service) => <Jobs service={service} />}</ServicePage>
+}
+
+function Jobs({ service }: { service: Service }) {
+  const { id, name } = service
+  const pages = useInfiniteQuery(pagesQuery<JobRun>(id, 'jobs'))
   return (
-    <ServicePage service={service} page="Jobs">
+    <>
       <HowToRun service={service} />
       <Days
         pages={pages}
         empty={<p className="quiet">Nothing has run yet.</p>}
         row={(run) => <Row name={name} run={run} />}
       />
-    </ServicePage>
+    </>
   )
 }
 

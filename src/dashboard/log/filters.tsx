@@ -1,5 +1,6 @@
 // Which lines are shown: by stream, by instance, and by the status of the response.
 import { useMemo } from 'react'
+import { Choice } from '../controls/choice.tsx'
 import type { Filter } from './filter.ts'
 import type { Lines } from './lines.ts'
 
@@ -23,6 +24,7 @@ export function Filters({ lines, filter, onFilter }: FiltersProps) {
       {isAccess ? (
         <Choice
           label="Status"
+          all="Status: all"
           value={filter.status}
           options={Object.entries(statusWords)}
           onChoose={(status) => onFilter({ status })}
@@ -30,6 +32,7 @@ export function Filters({ lines, filter, onFilter }: FiltersProps) {
       ) : (
         <Choice
           label="Stream"
+          all="Stream: all"
           value={filter.stream}
           options={Object.entries(streamWords)}
           onChoose={(stream) => onFilter({ stream })}
@@ -38,32 +41,13 @@ export function Filters({ lines, filter, onFilter }: FiltersProps) {
       {instances.length > 1 && (
         <Choice
           label="Instance"
+          all="Instance: all"
           value={filter.instance}
           options={instances.map((instance) => [instance, `Instance ${instance}`])}
           onChoose={(instance) => onFilter({ instance })}
         />
       )}
     </>
-  )
-}
-
-interface ChoiceProps {
-  label: string
-  value: string
-  options: [value: string, words: string][]
-  onChoose: (value: string) => void
-}
-
-function Choice({ label, value, options, onChoose }: ChoiceProps) {
-  return (
-    <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-      <option value="">{label}: all</option>
-      {options.map(([option, words]) => (
-        <option key={option} value={option}>
-          {words}
-        </option>
-      ))}
-    </select>
   )
 }
 

@@ -1,33 +1,29 @@
 // What the instances of a service write, and the requests to it, live.
-import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { Service } from '../../api/service.ts'
 import { Command } from '../controls/command.tsx'
 import type { LogSearch } from '../log/filter.ts'
 import { LogViewer } from '../log/viewer.tsx'
-import { Pending } from '../shell/pending.tsx'
 import type { LogPlace } from './log-place.ts'
 import styles from './logs.module.css'
-import { serviceQuery } from './queries.ts'
 import { ServicePage } from './tabs.tsx'
 
 export function ServiceLogs() {
-  const { name } = useParams({ from: '/services/$name/logs' })
-  const { data: service, error, refetch } = useQuery(serviceQuery(name))
-  if (!service) return <Pending title={`Logs · ${name}`} error={error} onRetry={() => void refetch()} />
   return (
-    <ServicePage service={service} page="Logs">
-      {service.type === 'cron_job' ? (
-        <p>
-          A cron job has a log for each of its{' '}
-          <Link to="/services/$name/jobs" params={{ name }}>
-            runs
-          </Link>
-          .
-        </p>
-      ) : (
-        <Logs service={service} />
-      )}
+    <ServicePage page="Logs">
+      {(service) =>
+        service.type === 'cron_job' ? (
+          <p>
+            A cron job has a log for each of its{' '}
+            <Link to="/services/$name/jobs" params={service}>
+              runs
+            </Link>
+            .
+          </p>
+        ) : (
+          <Logs service={service} />
+        )
+      }
     </ServicePage>
   )
 }

@@ -19,10 +19,11 @@ import { Terminal } from './terminal.tsx'
 
 export function Overview() {
   const { name } = useParams({ from: '/services/$name' })
-  const { data: service, error, refetch } = useQuery(serviceQuery(name))
+  const query = useQuery(serviceQuery(name))
+  const { data: service, error } = query
   const isGone = error instanceof ApiError && error.problem.status === 404
   if (service && !isGone) return <Shown key={service.id} service={service} />
-  return <Pending title={name} error={error} onRetry={() => void refetch()} />
+  return <Pending title={name} of={[query]} />
 }
 
 function Shown({ service }: { service: Service }) {

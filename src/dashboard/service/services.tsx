@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { Service } from '../../api/service.ts'
+import { Choice } from '../controls/choice.tsx'
 import { Command } from '../controls/command.tsx'
 import { Loading } from '../controls/loading.tsx'
 import { focusRow, useRowKeys } from '../controls/rows.ts'
@@ -104,18 +105,13 @@ function StateFilter({ services, state, onChange }: StateFilterProps) {
   if (state) states.add(state)
   const count = (one: string) => services.filter((service) => service.state === one).length
   return (
-    <select
-      aria-label="Filter by state"
-      value={state ?? ''}
-      onChange={({ target }) => onChange(target.value || undefined)}
-    >
-      <option value="">All states</option>
-      {[...states].map((one) => (
-        <option key={one} value={one}>
-          {wordOf(one)} ({count(one)})
-        </option>
-      ))}
-    </select>
+    <Choice
+      label="Filter by state"
+      all="All states"
+      value={state}
+      options={[...states].map((one) => [one, `${wordOf(one)} (${count(one)})`])}
+      onChoose={(next) => onChange(next || undefined)}
+    />
   )
 }
 

@@ -1,9 +1,12 @@
 // The pages of one service.
-import { Link } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Service } from '../../api/service.ts'
 import { Page } from '../shell/page.tsx'
+import { Pending } from '../shell/pending.tsx'
 import { Head } from './head.tsx'
+import { serviceQuery } from './queries.ts'
 import styles from './tabs.module.css'
 
 const pages = [
@@ -25,22 +28,22 @@ export function Tabs({ name }: { name: string }) {
   )
 }
 
-/** A page of a service: its name, its state, its tabs. */
-export function ServicePage({
-  service,
-  page,
-  children,
-}: {
-  service: Service
+interface ServicePageProps {
   page: string
-  children: ReactNode
-}) {
-  const { name } = service
+  children(service: Service): ReactNode
+}
+
+/** A page of a service: its name, its state, its tabs. */
+export function ServicePage({ page, children }: ServicePageProps) {
+  const { name = '' } = useParams({ strict: false })
+  const query = useQuery(serviceQuery(name))
+  const { data: service } = query
+  if (!service) return <Pending title={`${page} · ${name}`} of={[query]} />
   return (
     <Page title={`${page} · ${name}`}>
       <Head service={service} />
       <Tabs name={name} />
-      {children}
+      {children(service)}
     </Page>
   )
 }
