@@ -26,29 +26,20 @@ interface StripProps {
   sentence?: string | null
 }
 
-const tones: Record<StepState, Tone> = {
-  done: 'healthy',
-  current: 'working',
-  waiting: 'waiting',
-  failed: 'failed',
-  canceled: 'stopped',
-  parked: 'parked',
-  ahead: 'waiting',
-}
-const words: Record<StepState, string> = {
-  done: 'Done',
-  current: 'In progress',
-  waiting: 'Waiting',
-  failed: 'Failed',
-  canceled: 'Canceled',
-  parked: 'Parked',
-  ahead: 'Ahead',
+const marks: Record<StepState, { tone: Tone; label: string }> = {
+  done: { tone: 'healthy', label: 'Done' },
+  current: { tone: 'working', label: 'In progress' },
+  waiting: { tone: 'waiting', label: 'Waiting' },
+  failed: { tone: 'failed', label: 'Failed' },
+  canceled: { tone: 'stopped', label: 'Canceled' },
+  parked: { tone: 'parked', label: 'Parked' },
+  ahead: { tone: 'waiting', label: 'Ahead' },
 }
 
 export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }: StripProps) {
   const present = steps.find(isPresent)
   const last = steps.findLast(({ state }) => state !== 'ahead')
-  const end = last && words[last.state]
+  const end = last && marks[last.state].label
   const spoken = useCalm([last?.label, present ? sentence : end].filter(Boolean).join(': '))
   return (
     <div className={styles.frame} data-past={useContext(PastClock) !== null}>
@@ -63,7 +54,7 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
             style={{ flexGrow: growthOf(usualOf(step, times)) }}
           >
             <span className={styles.mark}>
-              <Mark tone={tones[step.state]} label={words[step.state]} />
+              <Mark {...marks[step.state]} />
             </span>
             <Rail step={step} usual={usualOf(step, times)} deadlineAt={deadlineAt} />
             <span className={styles.label}>

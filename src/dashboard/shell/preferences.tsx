@@ -4,14 +4,12 @@ import { useId } from 'react'
 import { Menu } from '../controls/menu.tsx'
 import { documents } from './pages.ts'
 import styles from './rail.module.css'
-import { useShortcutsSwitch } from './shortcuts.ts'
 import { themes, useTheme } from './theme.ts'
 
 const labels = { system: 'System', light: 'Light', dark: 'Dark' }
 
 export function Preferences({ onShortcuts }: { onShortcuts(): void }) {
   const [theme, setTheme] = useTheme()
-  const [hasShortcuts, turnShortcuts] = useShortcutsSwitch()
   const name = useId()
   return (
     <Menu
@@ -37,14 +35,6 @@ export function Preferences({ onShortcuts }: { onShortcuts(): void }) {
           </label>
         ))}
       </fieldset>
-      <label className={styles.choice}>
-        <input
-          type="checkbox"
-          checked={hasShortcuts}
-          onChange={({ target }) => turnShortcuts(target.checked)}
-        />
-        Single-key shortcuts
-      </label>
       <button type="button" data-closes onClick={onShortcuts}>
         Keyboard shortcuts
       </button>
