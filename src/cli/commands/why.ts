@@ -58,7 +58,7 @@ function printWhy({ out }: Cli, why: Why): void {
   }
   const state = `${why.status}${why.phase === null ? '' : `, ${why.phase}`}`
   out.print(` ${out.paint('bold', plain(why.id))} ${plain(state)}`)
-  printPhases(out, why.phases)
+  printPhases(out, why)
   if (why.reason !== null) printProblem(out, why)
 }
 
@@ -74,7 +74,7 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   const why = await fetchWhy(cli, deployPath(deploy.id))
   if (out.isJson) return out.json(toJson(deploy, why))
   printHeading(out, deploy, service)
-  printPhases(out, why.phases)
+  printPhases(out, why)
   for (const line of warningLines(out.paint, service.name, deploy)) out.print(line)
   if (isFailure(deploy)) printProblem(out, why)
   else if (service.type === 'cron_job') {
@@ -111,11 +111,12 @@ function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
   out.print(out.paint('dim', ` ${plain(origin)}`))
 }
 
-function printPhases(out: Output, phases: Why['phases']): void {
+function printPhases(out: Output, { phases, phase }: Why): void {
   const longestMs = Math.max(1, ...phases.map(({ duration_ms }) => duration_ms))
   out.print()
   for (const { name, duration_ms: durationMs, failed } of phases) {
-    const mark = failed ? out.paint('red', '✘') : out.paint('green', '✔')
+    const done = name === phase ? '·' : out.paint('green', '✔')
+    const mark = failed ? out.paint('red', '✘') : done
     const clock = duration(durationMs).padStart(clockColumns)
     const bar = '━'.repeat(Math.max(1, Math.round((durationMs / longestMs) * barColumns)))
     const shownBar = out.isTerminal ? `  ${out.paint(failed ? 'red' : 'cyan', bar)}` : ''
