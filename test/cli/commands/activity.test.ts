@@ -31,10 +31,13 @@ test('activity lists the newest last, and follows what happens then', async (t) 
   await move('dep-1', 2, 'running.building')
 
   const { stdout } = await berth('activity', 'shop', '-n', '1')
-  assert.deepEqual(stdout.split('\n'), [
-    'AT                    OF            KIND        STATE       EVENT',
-    '2026-01-01T00:00:00Z  shop          deploy      building    to.running.building by ci',
-    '',
+  const cells = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/))
+  assert.deepEqual(cells, [
+    ['AT', 'OF', 'KIND', 'STATE', 'ID', 'EVENT'],
+    ['2026-01-01T00:00:00Z', 'shop', 'deploy', 'building', 'dep-1', 'to.running.building by ci'],
   ])
   const following = running('activity', '--json', '-f')
   await following.shows('to.running.building')

@@ -21,7 +21,7 @@ type Wanted = Record<'kind' | 'service', string | undefined>
 type Look = (query: Query) => Promise<Activity[]>
 
 /** The most that the server returns at once. */
-const maxLimit = 500
+export const maxLimit = 500
 
 export function addActivityCommands(program: BerthCommand): void {
   program
@@ -76,8 +76,9 @@ async function followNew(cli: Cli, newest: Activity[], look: Look, wanted: Wante
 /** The newest last, so that following continues the list. */
 function print({ out }: Cli, entries: Activity[], hasHeading: boolean): void {
   const rows = entries.toReversed()
+  const shown = out.isTerminal && out.width() < roomyColumns ? columns : columns.toSpliced(-1, 0, idColumn)
   if (out.isJson) for (const row of rows) out.json(row)
-  else for (const line of tableLines(out, rows, columns).slice(hasHeading ? 0 : 1)) out.print(line)
+  else for (const line of tableLines(out, rows, shown).slice(hasHeading ? 0 : 1)) out.print(line)
 }
 
 // Padded, so that lines which follow are aligned; at 80 columns they still show most events.
@@ -85,9 +86,12 @@ const columns: Column<Activity>[] = [
   { heading: 'AT', text: ({ at }) => at.replace(/\.\d+/, ''), style: () => 'dim' },
   { heading: 'OF', text: ({ service_name, service_id }) => (service_name ?? service_id ?? '').padEnd(12) },
   { heading: 'KIND', text: ({ kind }) => kind.padEnd(10) },
-  { heading: 'STATE', text: ({ state }) => shortState(state).padEnd(10), style: deployStyle },
+  { heading: 'STATE', text: ({ state }) => shortState(state).padEnd(11), style: deployStyle },
   { heading: 'EVENT', text: causeOf, isFlexible: true },
 ]
+
+const idColumn: Column<Activity> = { heading: 'ID', text: ({ actor_id }) => actor_id.padEnd(30) }
+const roomyColumns = 110
 
 /** `created by ada`, `buildImage.done` */
 function causeOf({ event, by }: Activity): string {
@@ -95,7 +99,7 @@ function causeOf({ event, by }: Activity): string {
 }
 
 /** `running.building` is `building`; with regions, the state in each of them. */
-function shortState(state: string): string {
+export function shortState(state: string): string {
   const paths = state.split(' ')
   return paths.map((path) => path.split('.').at(-1)).join(' ')
 }

@@ -10,6 +10,7 @@ import { age } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { confirm } from '../../terminal/prompts.ts'
 import { type Column, printList, tableLines } from '../../terminal/table.ts'
+import { maxLimit, shortState } from './activity.ts'
 
 export function addActorCommands(program: BerthCommand): void {
   program
@@ -34,14 +35,12 @@ export function addActorCommands(program: BerthCommand): void {
     .runs(discard)
 }
 
-/** The most that the server returns at once. */
-const limit = 500
 /** Changes that arrive together cause one request. */
 const batchMs = 250
 
 async function list(cli: Cli, { parked, watch }: { parked?: boolean; watch?: boolean }): Promise<void> {
   const { client, out } = cli
-  const look = () => client.call<Actor[]>('GET', '/actors', { query: { parked, limit } })
+  const look = () => client.call<Actor[]>('GET', '/actors', { query: { parked, limit: maxLimit } })
   const notice = parked ? 'no actor is parked' : 'no actor is active'
   if (watch) return watchList(cli, look, notice)
   const actors = await look()
@@ -60,8 +59,8 @@ async function watchList(cli: Cli, look: () => Promise<Actor[]>, notice: string)
     if (isStale) {
       isStale = false
       const actors = await look()
-      const lines = actors.length === 0 ? [notice] : tableLines(out, actors, columnsOf(actors))
-      if (isDrawn) out.animate((spinner) => [...lines, '', out.tint('dim', `${spinner} Ctrl-C ends`)])
+      const lines = () => (actors.length === 0 ? [notice] : tableLines(out, actors, columnsOf(actors)))
+      if (isDrawn) out.animate((spinner) => [...lines(), '', out.tint('dim', `${spinner} Ctrl-C ends`)])
       else printList(out, actors, notice, columnsOf(actors))
     }
     await Promise.race([reading, sleep(batchMs, signal).catch(() => undefined)])
@@ -77,7 +76,8 @@ function columnsOf(actors: Actor[]): Column<Actor>[] {
     { heading: 'OF', text: ({ service_name, service_id }) => service_name ?? service_id ?? '' },
     {
       heading: 'STATUS',
-      text: ({ parked, status }) => (parked ? 'parked' : status),
+      text: ({ parked, status, state }) =>
+        parked ? 'parked' : state?.startsWith('running.') ? shortState(state) : status,
       style: ({ parked }) => (parked ? 'red' : null),
     },
     { heading: 'SINCE', text: ({ since }) => (since ? age(since) : '') },
