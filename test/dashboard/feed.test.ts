@@ -1,9 +1,10 @@
 // The dashboard and its feed in a real browser: tabs share a connection, and show what is stored.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'puppeteer-core'
+import type { CDPSession, HTTPRequest, Page } from 'puppeteer-core'
 import { openSite } from '../support/dashboard/site.ts'
 import { lackOfBrowser } from '../support/system/chromium.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 const patience = { timeout: 60_000 }
@@ -103,6 +104,57 @@ test('the feed of the dashboard', inBrowser, async (t) => {
     [],
   )
 })
+
+/** How the tab that reads the feed comes to a stop, and goes on. */
+const stops = [
+  {
+    name: 'frozen',
+    stop: (tab: CDPSession) => tab.send('Page.setWebLifecycleState', { state: 'frozen' }),
+    go: (tab: CDPSession) => tab.send('Page.setWebLifecycleState', { state: 'active' }),
+  },
+  {
+    name: 'stuck',
+    stop: (tab: CDPSession) => tab.send('Debugger.enable').then(() => tab.send('Debugger.pause')),
+    go: (tab: CDPSession) => tab.send('Debugger.disable'),
+  },
+]
+
+for (const { name, stop, go } of stops) {
+  long(
+    `a tab that is ${name} loses the feed to another, and is right when it goes on`,
+    inBrowser,
+    async (t) => {
+      const site = await openSite(t)
+      const shop = await site.addService('shop', { status: 'running', phase: 'building' })
+      const { page: first } = await site.openPage()
+      const second = await first.browserContext().newPage()
+      const connections = new Set<HTTPRequest>()
+      for (const tab of [first, second]) {
+        tab.on('request', (request) => request.url().endsWith('/events') && connections.add(request))
+        tab.on('requestfailed', (request) => connections.delete(request))
+        await tab.bringToFront()
+        await tab.goto(`${site.url}/services`)
+        await tab.waitForSelector('[data-kind="live"]', patience)
+      }
+      assert.equal(connections.size, 1)
+
+      const session = await first.createCDPSession()
+      await stop(session)
+      await site.setDeploy(shop, { status: 'live', commit_sha: 'abcdef1234', commit_message: 'Fix the cart' })
+      await second.waitForSelector('::-p-text(Fix the cart)', patience)
+
+      await go(session)
+      await first.bringToFront()
+      await first.waitForSelector('::-p-text(Fix the cart)', patience)
+      await site.addService('blog', { status: 'failed', error: 'out of paper' })
+      for (const tab of [first, second]) {
+        await tab.bringToFront()
+        await tab.waitForSelector('::-p-text(out of paper)', patience)
+      }
+      assert.equal(connections.size, 1)
+    },
+  )
+}
 
 function requestsOf(page: Page, seen: string[] = []): string[] {
   page.on('request', (request) => {

@@ -119,7 +119,7 @@ export function joinFeed(reader: Reader): () => void {
       const held = { signal: waiting.signal }
       await locks!.request(lockName, held, hold).catch(() => undefined)
       if (waiting.signal.aborted) await locks!.request(lockName, { steal: true }, hold).catch(() => undefined)
-      // Another tab has stolen the lock.
+      // Another tab has stolen the lock, or this one has given it up.
       clearInterval(timer)
       close?.()
       close = null
@@ -127,9 +127,12 @@ export function joinFeed(reader: Reader): () => void {
     }
   }
 
-  function hold(): Promise<never> {
+  function hold(): Promise<void> {
     lead()
-    return new Promise(() => undefined)
+    return new Promise((resolve) => {
+      // A frozen tab would answer the others, and read nothing.
+      document.addEventListener('freeze', () => resolve(close?.()), { once: true })
+    })
   }
 
   if (locks) void takeTurns()
