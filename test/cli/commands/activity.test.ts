@@ -6,12 +6,14 @@ import { startApi, token } from '../../support/http/http-context.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { instant as at, eventually } from '../../support/supervisor/supervision.ts'
 
+const kinds: Record<string, string> = { cli: 'terminal-login', dep: 'deploy', job: 'job-run' }
+
 async function start(t: TestContext) {
   const { storage, url } = await startApi(t)
   await storage.services.create(serviceRow())
   const env = { BERTH_SERVER: url, BERTH_TOKEN: token }
   const move = (id: string, revision: number, state: string, service_id = 'svc-1') => {
-    const kind = id.startsWith('job') ? 'job-run' : 'deploy'
+    const kind = kinds[id.slice(0, 3)]!
     const by = { kind: 'token', id: 'tok-1', name: 'ci' } as const
     const entry = { at, event: `to.${state}`, state, status: 'running', phase: null, by }
     const next = transitionOf({ id, revision, service_id, kind }, { entry, status: 'running' })
@@ -42,6 +44,7 @@ test('activity lists the newest last, and follows what happens then', async (t) 
   const following = running('activity', '--json', '-f')
   await following.shows('to.running.building')
   await move('dep-1', 3, 'live')
+  await move('cli-1', 1, 'pending')
   await move('dep-2', 1, 'queued')
   await following.shows('"actor_id":"dep-2"')
   following.interrupt()

@@ -10,12 +10,6 @@ import { exitCodes } from '../../failure.ts'
 import { parseWholeNumber } from '../../service/setting-flags.ts'
 import { type Column, tableLines } from '../../terminal/table.ts'
 
-interface ActivityOptions {
-  kind?: string
-  limit?: number
-  follow?: boolean
-}
-
 type Wanted = Record<'kind' | 'service', string | undefined>
 
 type Look = (query: Query) => Promise<Activity[]>
@@ -35,9 +29,12 @@ export function addActivityCommands(program: BerthCommand): void {
     .runs(showActivity)
 }
 
-async function showActivity(cli: Cli, name: string | undefined, options: ActivityOptions): Promise<number> {
+async function showActivity(
+  cli: Cli,
+  name: string | undefined,
+  { kind, limit = 30, follow }: { kind?: string; limit?: number; follow?: boolean },
+): Promise<number> {
   const { out } = cli
-  const { kind, limit = 30, follow } = options
   const wanted = { kind, service: name }
   const look: Look = (query) => cli.client.call<Activity[]>('GET', '/activity', { query })
   const newest = await look({ ...wanted, limit })
@@ -62,6 +59,8 @@ async function followNew(cli: Cli, newest: Activity[], look: Look, wanted: Wante
     const { transition, service_id } = parseEvent<FeedChange>(data, ['kind'])
     const number = Number(id)
     if (number <= last || !transition || (wanted.kind ?? transition.kind) !== transition.kind) continue
+    // As in the list: anyone can request a terminal login.
+    if (transition.kind === 'terminal-login' && /^(pending|expired)$/.test(transition.state)) continue
     last = number
     if (!names.has(service_id)) {
       const [known] = await look({ service: service_id!, limit: 1 })
