@@ -109,6 +109,25 @@ test('the frame of the dashboard', inBrowser, async (t) => {
     await shows(page, 'Running now')
   })
 
+  await t.test('what a page still reads when the reader leaves it is canceled', async () => {
+    await page.goto(`${site.url}/services`)
+    await page.waitForSelector('a[href="/services/shop"]', patience)
+    const [held, canceled] = [new Set<string>(), new Set<string>()]
+    page.on('requestfailed', (request) => canceled.add(request.url()))
+    const session = await page.createCDPSession()
+    session.on('Fetch.requestPaused', ({ request }) => held.add(request.url))
+    const patterns = ['status', 'deploys*'].map((part) => ({ urlPattern: `*/api/v1/services/*/${part}` }))
+    await session.send('Fetch.enable', { patterns })
+    await page.click('a[href="/services/shop"]')
+    await eventually('both are asked for', () => held.size === 2)
+    await type(page, 'g', 's')
+    await eventually('both are canceled', () => [...held].every((url) => canceled.has(url)))
+    await session.detach()
+    await page.click('a[href="/services/shop"]')
+    await shows(page, 'Running now')
+    await shows(page, 'No instance')
+  })
+
   await t.test(
     'on a plain-http address of the network, pages live and copy without a clipboard',
     async () => {
