@@ -44,6 +44,9 @@ export async function visit(
     complaints: () =>
       complaints.splice(0).filter((text) => !isRefused || !text.includes('Failed to load resource')),
     async open({ path, texts, answers: staged, press = [], shows = [] }) {
+      // The page before may still ask, and complain.
+      await page.goto('about:blank')
+      complaints.splice(0)
       answers = staged ?? {}
       isRefused = staged !== undefined
       await page.goto(`${url}${path}`)
@@ -148,7 +151,10 @@ function smallTargets(page: Page, minPx: number): Promise<string[]> {
     'a[href], button, input, select, textarea, summary, [role="tab"], [role="option"]',
     (all, minPx) =>
       (all as unknown as Shown[])
-        .map((one) => ({ one, box: one.getBoundingClientRect() }))
+        .map((one) => ({
+          one,
+          box: (one.closest('label:has([type="checkbox"])') ?? one).getBoundingClientRect(),
+        }))
         .filter(({ one, box }) => {
           const isHidden =
             box.width <= 1 || !one.checkVisibility({ visibilityProperty: true }) || box.right < 0
