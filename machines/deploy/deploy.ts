@@ -124,7 +124,7 @@ const recordImage = {
   params: ({ event }: { event: { output: { image: string; source?: DeploySource } } }) => event.output,
 } as const
 
-const imaged = [
+const prepareOrStart = [
   { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
   { target: 'starting', actions: recordImage },
 ] as const
@@ -214,7 +214,7 @@ export const machine = deploy.createMachine({
               clearCache: context.clearCache,
               timeoutMs: context.limits.buildMs,
             }),
-            onDone: imaged,
+            onDone: prepareOrStart,
             onError: failing,
           },
         },
@@ -229,7 +229,7 @@ export const machine = deploy.createMachine({
               source: context.source,
               deadlineAt: context.deadlineAt!,
             }),
-            onDone: imaged,
+            onDone: prepareOrStart,
             onError: failing,
           },
         },
