@@ -60,6 +60,7 @@ test('the pages of the charts', inBrowser, async (t) => {
     replay(site, page),
   )
   await t.test('an actor and the activity follow what happens', () => follow(site, page))
+  await t.test('a list of more than a page goes on, and follows on each page', () => showMore(site, page))
   await t.test('a parked actor is listed first, and tried again', () => retryParked(site, page))
   assert.deepEqual(complaints, [])
 })
@@ -136,6 +137,21 @@ async function follow(site: Site, page: Page): Promise<void> {
   await seeAddress(activity, /rst-1\?at=2$/)
   await page.select('select', 'loadData.failed')
   await page.waitForSelector('[data-state="undoing"][data-reached="true"]')
+}
+
+async function showMore(site: Site, page: Page): Promise<void> {
+  for (let count = 1; count <= 201; count++)
+    await stage(site, 'restore', `rst-more-${count}`, [['created', 'checking']])
+  const rows = async () => (await page.$$('tbody tr')).length
+  await page.goto(`${site.url}/charts?kind=restore`)
+  await seeText(page, '200+')
+  assert.equal(await rows(), 200)
+  await page.locator('button ::-p-text(Show more)').click()
+  await page.waitForSelector('tbody tr:nth-child(201)')
+  const all = await rows()
+
+  await move(site, 'restore', 'rst-more-99', 2, ['checkFile.failed', 'failed'])
+  await page.waitForSelector(`tbody tr:nth-child(${all})`, { hidden: true })
 }
 
 async function retryParked({ context, storage, url, ...site }: Site, page: Page): Promise<void> {

@@ -6,6 +6,7 @@ import { toRepeats } from '../chart/repeats.ts'
 import { machinesQuery } from '../charts/queries.ts'
 import { Choice } from '../controls/choice.tsx'
 import { Command } from '../controls/command.tsx'
+import { More } from '../controls/more.tsx'
 import { byDay } from '../deploy/by-day.ts'
 import { timeOfDay } from '../look/clock-time.ts'
 import { Mark } from '../look/mark.tsx'
@@ -22,9 +23,10 @@ import { type ActivityFilter, activityQuery, type Entry } from './queries.ts'
 export function ActivityPage() {
   const filter = useSearch({ from: '/activity' })
   const query = useInfiniteQuery(activityQuery(filter))
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  const { data, error, refetch } = query
   useNews(filter)
   const entries = data?.pages.flatMap(({ items }) => items)
+  const flags = [filter.service, filter.kind && `--kind ${filter.kind}`].filter(Boolean)
   return (
     <Page title="Activity">
       <div className={styles.page}>
@@ -32,17 +34,9 @@ export function ActivityPage() {
         {error && !data && <ProblemNote error={error} onRetry={() => void refetch()} />}
         {entries?.length === 0 && <p className="quiet">Nothing happened yet.</p>}
         {entries && <Days entries={entries} />}
-        {hasNextPage && (
-          <p>
-            <button type="button" aria-busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-              Older
-            </button>
-          </p>
-        )}
+        <More of={query}>Show older</More>
         <Command
-          berth={['berth activity', filter.service, filter.kind && `--kind ${filter.kind}`]
-            .filter(Boolean)
-            .join(' ')}
+          berth={['berth activity', ...flags].join(' ')}
           request={{ method: 'GET', path: `/activity?${new URLSearchParams({ ...filter })}` }}
         />
       </div>

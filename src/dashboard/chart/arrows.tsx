@@ -35,13 +35,9 @@ function Arrow({ points }: { points: Points }) {
   )
 }
 
-function Label({
-  label,
-  taken,
-}: {
-  label: NonNullable<ChartLayout['lines'][number]['label']>
-  taken: number[]
-}) {
+type LabelProps = { label: NonNullable<ChartLayout['lines'][number]['label']>; taken: number[] }
+
+function Label({ label, taken }: LabelProps) {
   const { x, y, width, height, rows } = label
   return (
     <>

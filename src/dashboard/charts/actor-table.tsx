@@ -10,7 +10,6 @@ import { Age } from '../look/times.tsx'
 import { toneOf } from '../look/tone.ts'
 import styles from './actor-table.module.css'
 import { Owner } from './owner.tsx'
-import { actorsLimit } from './queries.ts'
 
 interface ActorTableProps {
   actors: Actor[]
@@ -21,17 +20,14 @@ export function ActorTable({ actors, isFiltered = false }: ActorTableProps) {
   if (actors.length === 0)
     return <p className="quiet">{isFiltered ? 'No actor fits the filter.' : 'No actor is active.'}</p>
   return (
-    <>
-      <table className={styles.table}>
-        <TableHead names={['Actor', 'Belongs to', 'State', 'Since', 'Restarts', 'Next']} />
-        <tbody>
-          {actors.map((actor) => (
-            <Row key={actor.id} actor={actor} />
-          ))}
-        </tbody>
-      </table>
-      {actors.length === actorsLimit && <p className="quiet">Only the first {actorsLimit} are shown.</p>}
-    </>
+    <table className={styles.table}>
+      <TableHead names={['Actor', 'Belongs to', 'State', 'Since', 'Restarts', 'Next']} />
+      <tbody>
+        {actors.map((actor) => (
+          <Row key={actor.id} actor={actor} />
+        ))}
+      </tbody>
+    </table>
   )
 }
 

@@ -1,12 +1,13 @@
 // All actors of the server: a tile for each kind, and a list with the parked ones first.
 
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { Actor } from '../../api/actor.ts'
 import type { MachineSummary } from '../../api/machine.ts'
 import { layoutQuery } from '../chart/layouts.ts'
 import { Choice } from '../controls/choice.tsx'
 import { Command } from '../controls/command.tsx'
+import { More } from '../controls/more.tsx'
 import { Mark } from '../look/mark.tsx'
 import { Page } from '../shell/page.tsx'
 import { ProblemNote } from '../shell/problem.tsx'
@@ -24,7 +25,9 @@ export interface ChartsSearch {
 
 export function ChartsPage() {
   const search = useSearch({ from: '/charts' })
-  const { data: actors, error, refetch } = useQuery(actorsQuery({ kind: search.kind, parked: search.parked }))
+  const query = useInfiniteQuery(actorsQuery(search))
+  const { data, error, refetch, hasNextPage } = query
+  const actors = data?.pages.flatMap(({ items }) => items)
   const { data: machines } = useQuery(machinesQuery)
   useActorChanges()
   const parked = actors?.filter((actor) => actor.parked).length ?? 0
@@ -52,9 +55,14 @@ export function ChartsPage() {
             ))}
           </ul>
         )}
-        <Filters search={search} kinds={machines?.map(({ kind }) => kind) ?? []} count={shown?.length} />
+        <Filters
+          search={search}
+          kinds={machines?.map(({ kind }) => kind) ?? []}
+          count={shown && `${shown.length}${hasNextPage ? '+' : ''}`}
+        />
         {error && !actors && <ProblemNote error={error} onRetry={() => void refetch()} />}
         {shown && <ActorTable actors={shown} isFiltered={Object.keys(search).length > 0} />}
+        <More of={query}>Show more</More>
         <Command berth="berth actors --watch" request={{ method: 'GET', path: '/actors' }} />
       </div>
     </Page>
@@ -89,7 +97,7 @@ function Tile({ machine: { kind, actors } }: { machine: MachineSummary }) {
 interface FiltersProps {
   search: ChartsSearch
   kinds: string[]
-  count: number | undefined
+  count: string | undefined
 }
 
 function Filters({ search, kinds, count }: FiltersProps) {

@@ -1,11 +1,12 @@
 // The chart of one kind: how many actors are in each state, and how long that takes.
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Chart } from '../chart/chart.tsx'
 import { layoutQuery } from '../chart/layouts.ts'
 import { Command } from '../controls/command.tsx'
 import { Copy } from '../controls/copy.tsx'
+import { More } from '../controls/more.tsx'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
 import { NotFound } from '../shell/problem.tsx'
@@ -23,7 +24,7 @@ export function KindPage() {
   const layouts = useQuery(layoutQuery(kind))
   const machines = useQuery(machinesQuery)
   const { data: times = {} } = useQuery(timesQuery(kind))
-  const { data: actors } = useQuery(actorsQuery({ kind }))
+  const actors = useInfiniteQuery(actorsQuery({ kind }))
   useActorChanges()
   const { data: layout } = layouts
   if (layout === undefined || !machines.data) return <Pending title={kind} of={[layouts, machines]} />
@@ -45,7 +46,8 @@ export function KindPage() {
           </p>
         </header>
         <Chart kind={kind} history={[]} counts={counts} times={times} pointed={pointed} />
-        {actors && <ActorTable actors={actors} />}
+        {actors.data && <ActorTable actors={actors.data.pages.flatMap(({ items }) => items)} />}
+        <More of={actors}>Show more</More>
         <States layout={layout} times={times} counts={counts} onPoint={setPointed} />
         <Command berth={`berth charts ${kind}`} request={{ method: 'GET', path: `/machines/${kind}` }} />
       </div>

@@ -7,7 +7,7 @@ import type { ChartLayout } from '../chart/layouts.ts'
 import { layoutQuery } from '../chart/layouts.ts'
 import { onChange } from '../live/feed.ts'
 import { refresh } from '../live/refresh.ts'
-import { machinesQuery } from './queries.ts'
+import { type ActorPages, machinesQuery } from './queries.ts'
 
 /** For as long as a page with such lists is shown. */
 export function useActorChanges(): void {
@@ -17,30 +17,31 @@ export function useActorChanges(): void {
       onChange(({ transition }) => {
         if (transition === null) return
         void refresh('machines', () => client.invalidateQueries({ queryKey: machinesQuery.queryKey }))
-        for (const [key, actors] of client.getQueriesData<Actor[]>({ queryKey: ['actors', 'list'] }))
-          show(client, key, actors, transition)
+        for (const [key, pages] of client.getQueriesData<ActorPages>({ queryKey: ['actors', 'list'] }))
+          show(client, key, pages, transition)
       }),
     [client],
   )
 }
 
-function show(client: QueryClient, key: QueryKey, actors: Actor[] | undefined, change: Transition): void {
+function show(client: QueryClient, key: QueryKey, data: ActorPages | undefined, change: Transition): void {
   const layout = client.getQueryData<ChartLayout>(layoutQuery(change.kind).queryKey)
-  const shown = actors && afterChange(actors, change, layout)
-  if (shown) client.setQueryData(key, shown)
+  const known = data?.pages.flatMap(({ items }) => items).find(({ id }) => id === change.actor_id)
+  const update = known && updateOf(known, change, layout)
+  const toShown = (page: ActorPages['pages'][number]) => ({ ...page, items: page.items.flatMap(update!) })
+  if (data && update) client.setQueryData<ActorPages>(key, { ...data, pages: data.pages.map(toShown) })
   else void refresh(key.join(' '), () => client.invalidateQueries({ queryKey: key }))
 }
 
 /** Undefined if the list must be read. */
-function afterChange(
-  actors: Actor[],
-  { actor_id: id, event, state, status, revision, at }: Transition,
+function updateOf(
+  known: Actor,
+  { event, state, status, revision, at }: Transition,
   layout: ChartLayout | undefined,
-): Actor[] | undefined {
-  const known = actors.find((actor) => actor.id === id)
-  if (!known || !layout || ['parked', 'retried', 'discarded'].includes(event)) return undefined
-  if (revision <= known.revision) return actors
-  if (layout.states.some((one) => one.id === state && one.kind === 'final'))
-    return actors.filter((actor) => actor !== known)
-  return actors.map((actor) => (actor === known ? { ...actor, state, status, revision, since: at } : actor))
+): ((actor: Actor) => Actor[]) | undefined {
+  if (!layout || ['parked', 'retried', 'discarded'].includes(event)) return undefined
+  const isNews = revision > known.revision
+  const isOver = isNews && layout.states.some((one) => one.id === state && one.kind === 'final')
+  const next = isNews ? { ...known, state, status, revision, since: at } : known
+  return (actor) => (actor !== known ? [actor] : isOver ? [] : [next])
 }

@@ -1,21 +1,26 @@
 // What the pages of the charts read: actors of every kind, their histories, and how many are where.
-import { queryOptions } from '@tanstack/react-query'
+import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Actor, HistoryEntry } from '../../api/actor.ts'
 import type { MachineSummary, MachineTimes } from '../../api/machine.ts'
-import { get, getText } from '../api/client.ts'
+import { get, getPage, getText } from '../api/client.ts'
 
-/** More than a page of a person's attention. */
-export const actorsLimit = 500
-
+/** In pages of what a browser draws at once. */
 export function actorsQuery({ kind, parked }: { kind?: string | undefined; parked?: boolean | undefined }) {
-  const query = new URLSearchParams({ limit: String(actorsLimit) })
-  if (kind) query.set('kind', kind)
-  if (parked) query.set('parked', 'true')
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ['actors', 'list', kind ?? '', parked ?? false],
-    queryFn: get<Actor[]>(`/actors?${query}`),
+    queryFn({ pageParam, signal }) {
+      const query = new URLSearchParams({ limit: '200' })
+      if (kind) query.set('kind', kind)
+      if (parked) query.set('parked', 'true')
+      if (pageParam !== null) query.set('before', pageParam)
+      return getPage<Actor>(`/actors?${query}`, signal)
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ before }) => before,
   })
 }
+
+export type ActorPages = InfiniteData<Awaited<ReturnType<typeof getPage<Actor>>>, string | null>
 
 export const machinesQuery = queryOptions({
   queryKey: ['actors', 'machines'],

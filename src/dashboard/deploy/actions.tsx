@@ -14,6 +14,7 @@ interface ActionsProps {
 
 export function Actions({ service, deploy }: ActionsProps) {
   const { id, status } = deploy
+  const follow = useFollow(service.name)
   const isRefused = service.state === 'suspended' || service.state === 'deleting'
   if (status === 'queued' || status === 'running') {
     return (
@@ -30,17 +31,15 @@ export function Actions({ service, deploy }: ActionsProps) {
       </RollbackButton>
     )
   }
-  if (status === 'live') return <Restart service={service} />
+  if (status === 'live') {
+    return (
+      <Action key="restart" run={send<Deploy>('POST', `/services/${service.id}/restart`)} onAccepted={follow}>
+        Restart
+      </Action>
+    )
+  }
   // Why a deploy failed comes with its own button.
   return status === 'failed' ? null : <Retry service={service} deploy={deploy} />
-}
-
-function Restart({ service: { id, name } }: Pick<ActionsProps, 'service'>) {
-  return (
-    <Action key="restart" run={send<Deploy>('POST', `/services/${id}/restart`)} onAccepted={useFollow(name)}>
-      Restart
-    </Action>
-  )
 }
 
 /** Requests the same again: the same commit, the same image for a restart or a rollback. */

@@ -1,6 +1,7 @@
 // A list of deploys or job runs by day, newest first, that is continued on request.
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { More } from '../controls/more.tsx'
 import { ProblemNote } from '../shell/problem.tsx'
 import { byDay } from './by-day.ts'
 import styles from './days.module.css'
@@ -18,7 +19,7 @@ interface DaysProps<Of extends Item> {
 }
 
 export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = pages
+  const { data, error, refetch } = pages
   if (error && !data) return <ProblemNote error={error} onRetry={() => void refetch()} />
   if (!data) return null
   const items = data.pages.flat()
@@ -36,11 +37,7 @@ export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
         </section>
       ))}
       {error && <ProblemNote error={error} />}
-      {hasNextPage && (
-        <button type="button" aria-disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {isFetchingNextPage ? 'Loading…' : 'Show older'}
-        </button>
-      )}
+      <More of={pages}>Show older</More>
     </>
   )
 }

@@ -8,6 +8,7 @@ import type { Service } from '../../api/service.ts'
 import type { Facts } from '../chart/lines.ts'
 import { labelOfState } from '../chart/lines.ts'
 import { waitEvent } from '../chart/progress.ts'
+import { actorHistoryQuery } from '../charts/queries.ts'
 import { useReplayed } from '../charts/replayed.ts'
 import { type Tone, toneOf, wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
@@ -19,7 +20,7 @@ import { Differences } from './differences.tsx'
 import { Head } from './head.tsx'
 import { Outcome } from './outcome.tsx'
 import { ParkedPanel, parkedIn } from './parked.tsx'
-import { deployQuery, historyQuery, phaseTimesQuery } from './queries.ts'
+import { deployQuery, phaseTimesQuery } from './queries.ts'
 import { Run } from './run.tsx'
 import { Times } from './times.tsx'
 
@@ -34,7 +35,7 @@ export function DeployPage() {
 
 function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
   const { compare } = useSearch({ from: '/services/$name/deploys/$id' })
-  const { data: history } = useQuery(historyQuery(deploy.id))
+  const { data: history } = useQuery(actorHistoryQuery(deploy.id))
   const { data: usual } = useQuery(phaseTimesQuery(service.id))
   const wasRunning = useRef(false)
   wasRunning.current ||= deploy.status === 'running'

@@ -68,9 +68,8 @@ function Canceled({ service: { name }, deploy }: Pick<OutcomeProps, 'service' | 
   )
 }
 
-function Address({
-  service: { url, internal_host: host, internal_port: port },
-}: Pick<OutcomeProps, 'service'>) {
+function Address({ service }: Pick<OutcomeProps, 'service'>) {
+  const { url, internal_host: host, internal_port: port } = service
   if (url !== null) {
     return (
       <p>

@@ -1,7 +1,6 @@
 // What pages read of deploys. A key contains what the answer depends on, so that a deploy that advances does
 // not cause requests for what stays the same.
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { HistoryEntry } from '../../api/actor.ts'
 import type { Deploy, PhaseTimes } from '../../api/deploy.ts'
 import type { DeployDiff } from '../../api/deploy-diff.ts'
 import type { Why } from '../../api/parts/failure.ts'
@@ -19,13 +18,6 @@ export function withPhasesQuery(id: string, version: string) {
   return queryOptions({
     queryKey: ['deploy with phases', id, version],
     queryFn: get<Deploy>(`/deploys/${encodeURIComponent(id)}?include=phases`),
-  })
-}
-
-export function historyQuery(id: string) {
-  return queryOptions({
-    queryKey: ['deploy', id, 'history'],
-    queryFn: get<HistoryEntry[]>(`/deploys/${encodeURIComponent(id)}/history`),
   })
 }
 

@@ -5,6 +5,7 @@ import { useRef } from 'react'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
+import { actorHistoryQuery } from '../charts/queries.ts'
 import { useReplayed } from '../charts/replayed.ts'
 import { Action } from '../controls/action.tsx'
 import styles from '../deploy/deploy.module.css'
@@ -21,7 +22,7 @@ import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
 import { NotFound, toSentence } from '../shell/problem.tsx'
 import { RunCommand, triggerOf } from './command.tsx'
-import { jobHistoryQuery, jobQuery } from './queries.ts'
+import { jobQuery } from './queries.ts'
 
 export function JobPage() {
   const { name, id } = useParams({ from: '/services/$name/jobs/$id' })
@@ -34,7 +35,7 @@ export function JobPage() {
 
 function Shown({ service, run }: { service: Service; run: JobRun }) {
   const { id, status } = run
-  const { data: history } = useQuery(jobHistoryQuery(id))
+  const { data: history } = useQuery(actorHistoryQuery(id))
   const wasRunning = useRef(false)
   wasRunning.current ||= status === 'running'
   const replayed = useReplayed(history)
@@ -118,10 +119,8 @@ function Head({ service, run, word, tone, isPast }: HeadProps) {
   )
 }
 
-function Again({
-  service: { id, name },
-  run: { command, timeout_seconds: timeout },
-}: Pick<HeadProps, 'service' | 'run'>) {
+function Again({ service: { id, name }, run }: Pick<HeadProps, 'service' | 'run'>) {
+  const { command, timeout_seconds: timeout } = run
   const navigate = useNavigate()
   const body = { ...(command !== null && { command }), timeout_seconds: timeout }
   return (

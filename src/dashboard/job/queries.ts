@@ -1,6 +1,5 @@
 // What pages read of job runs.
 import { queryOptions } from '@tanstack/react-query'
-import type { HistoryEntry } from '../../api/actor.ts'
 import type { JobRun } from '../../api/job.ts'
 import { get } from '../api/client.ts'
 
@@ -8,12 +7,5 @@ export function jobQuery(id: string) {
   return queryOptions({
     queryKey: ['job', id],
     queryFn: get<JobRun>(`/jobs/${encodeURIComponent(id)}`),
-  })
-}
-
-export function jobHistoryQuery(id: string) {
-  return queryOptions({
-    queryKey: ['job', id, 'history'],
-    queryFn: get<HistoryEntry[]>(`/jobs/${encodeURIComponent(id)}/history`),
   })
 }

@@ -26,24 +26,19 @@ function age(ms: number): string {
   return `${rough(ms)} ago`
 }
 
-export function Age({ at }: { at: string }) {
-  const now = useNow(1_000)
+/** With its day and time for who points at it. */
+export function Age({ at, wordsOf = age }: { at: string; wordsOf?(ms: number): string }) {
+  const ms = useNow(1_000) - Date.parse(at)
   return (
     <time dateTime={at} title={dateTime(Date.parse(at))}>
-      {age(now - Date.parse(at))}
+      {wordsOf(ms)}
     </time>
   )
 }
 
 /** `in 3h`, of a moment ahead. */
 export function Until({ at }: { at: string }) {
-  const now = useNow(1_000)
-  const ms = Date.parse(at) - now
-  return (
-    <time dateTime={at} title={dateTime(Date.parse(at))}>
-      {ms < 1_000 ? 'now' : `in ${rough(ms)}`}
-    </time>
-  )
+  return <Age at={at} wordsOf={(ms) => (ms > -1_000 ? 'now' : `in ${rough(-ms)}`)} />
 }
 
 function rough(ms: number): string {
