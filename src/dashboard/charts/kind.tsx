@@ -16,8 +16,6 @@ import { useActorChanges } from './live.ts'
 import { actorsQuery, machinesQuery, mermaidQuery, timesQuery } from './queries.ts'
 import { States } from './states.tsx'
 
-const noCounts = {}
-
 export function KindPage() {
   const { kind } = useParams({ from: '/charts/$kind' })
   const [pointed, setPointed] = useState<string | null>(null)
@@ -30,7 +28,7 @@ export function KindPage() {
   if (layout === undefined || !machines.data) return <Pending title={kind} of={[layouts, machines]} />
   if (layout === null) return <NotFound />
   const machine = machines.data.find((one) => one.kind === kind)
-  const counts = machine?.actors ?? noCounts
+  const counts = machine?.actors ?? {}
   return (
     <Page title={`Chart of ${kind}`}>
       <div className={styles.page}>

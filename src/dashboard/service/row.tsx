@@ -1,8 +1,10 @@
 // One service in the list: what is under way, else what needs attention, else the version that serves.
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
+import { actorQuery } from '../charts/queries.ts'
 import { Action } from '../controls/action.tsx'
 import { retryOf } from '../deploy/actions.tsx'
 import { useFollow } from '../deploy/follow.ts'
@@ -15,11 +17,15 @@ import { triggerWord, Version } from './version.tsx'
 
 export function ServiceRow({ service }: { service: Service }) {
   const { name, latest_deploy: deploy } = service
+  const isParked = useIsParked(deploy)
   return (
     <tr>
       <th scope="row">
         <Link to="/services/$name" params={{ name }} className={styles.name} data-row={name}>
-          <Mark tone={toneFor(service)} label={stateWord(service)} />
+          <Mark
+            tone={isParked ? 'parked' : toneFor(service)}
+            label={isParked ? 'Parked' : stateWord(service)}
+          />
           <span>{name}</span>
         </Link>
       </th>
@@ -42,6 +48,13 @@ export function ServiceRow({ service }: { service: Service }) {
       </td>
     </tr>
   )
+}
+
+/** Its record says that it failed; only the actor says that it can go on. */
+function useIsParked(deploy: Deploy | null): boolean {
+  const mayBe = deploy?.error_code === 'internal_error'
+  const { data: actor } = useQuery({ ...actorQuery(deploy?.id ?? ''), enabled: mayBe })
+  return mayBe && actor?.parked != null
 }
 
 function News({ service }: { service: Service }) {
@@ -78,15 +91,17 @@ function News({ service }: { service: Service }) {
 
 function Failure({ service, deploy }: { service: Service; deploy: Deploy }) {
   const { name } = service
+  const isParked = useIsParked(deploy)
+  const word = isParked ? 'Parked' : 'Failed'
   return (
     <span className={styles.trouble}>
       <span className={styles.failed}>
-        {deploy.phase === null ? 'Failed' : `Failed while ${deploy.phase}`}: {deploy.error}
+        {deploy.phase === null ? word : `${word} while ${deploy.phase}`}: {deploy.error}
       </span>
       <Link to="/services/$name/deploys/$id" params={{ name, id: deploy.id }} className={styles.why}>
         Why?
       </Link>
-      {canDeploy(service) && (
+      {canDeploy(service) && !isParked && (
         <Start name={name} {...retryOf(deploy)}>
           Retry
         </Start>

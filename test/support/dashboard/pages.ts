@@ -9,7 +9,7 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     texts: [text],
   })
   return {
-    services: { path: '/services', texts: ['Fix the cart'] },
+    services: { path: '/services', texts: ['Fix the cart', 'Parked while switching'] },
     overview: { path: '/services/shop', texts: ['Running now'] },
     'overview-degraded': { path: '/services/worker', texts: ['Degraded'] },
     'overview-suspended': { path: '/services/legacy', texts: ['Suspended'] },
