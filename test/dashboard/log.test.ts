@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'puppeteer-core'
-import { openLog, type Site, visibleNumbers, writeLines } from '../support/dashboard/log-page.ts'
+import {
+  openLog,
+  type Site,
+  visibleNumbers,
+  writeLines,
+  writeRequest,
+} from '../support/dashboard/log-page.ts'
 import { openSite } from '../support/dashboard/site.ts'
 import { lackOfBrowser, phone } from '../support/system/chromium.ts'
 
@@ -30,6 +36,9 @@ test('the log viewer', inBrowser, async (t) => {
   await t.test('an address leads to its lines, and all others come too', () => opensAtLines(site, long))
   await t.test('the reader alone ends the following of new lines', () => follows(site, running))
   await t.test('a hidden tab catches up', () => catchesUp(site, running))
+  await t.test('the log of a service shows its output and its requests, and a link what is looked for', () =>
+    showsService(site),
+  )
   await t.test('hostile text is shown, and does nothing', () => showsHostileText(site))
   await t.test('on a phone the log fills the screen', () => fillsScreen(site, running))
 })
@@ -140,6 +149,49 @@ async function catchesUp(site: Site, id: string): Promise<void> {
   await seeLine(page, 600)
   assert.ok(requests.includes('537'), `${requests} begin after the last line`)
   await page.close()
+}
+
+async function showsService(site: Site): Promise<void> {
+  const { call, openPage, storage, url } = site
+  const { id } = (await call('GET', '/api/v1/services/shop')).body as { id: string }
+  const write = (text: string, instance: number) =>
+    storage.runtimeLogs.append(id, 'stdout', text, undefined, { instance: `${instance}` })
+  const request = (path: string, status: number) => writeRequest(site, { serviceId: id, path, status })
+  for (let number = 1; number <= 300; number++) write(`output ${number}`, number % 2)
+  request('/first', 200)
+  const { page, complaints } = await openPage()
+  page.setDefaultTimeout(60_000)
+  await page.goto(`${url}/services/shop/logs`)
+  await seeLine(page, 300)
+  write('output 301', 0)
+  await seeLine(page, 301)
+
+  await page.select('select[aria-label="Instance"]', '1')
+  await hidesLine(page, 300)
+  await page.locator('[aria-label="Find in log"]').fill('output 299')
+  await page.waitForFunction('/^.q=output.+299&instance=1$/.test(location.search)')
+  await page.reload()
+  await waitForText(page, '1 match')
+  await hidesLine(page, 300)
+
+  await page.locator('button ::-p-text(Requests)').click()
+  await waitForText(page, 'GET /first')
+  await page.select('select[aria-label="Status"]', '5')
+  await page.waitForFunction('/kind=access&status=5/.test(location.search)')
+  request('/good', 200)
+  request('/bad', 502)
+  await waitForText(page, 'GET /bad')
+  assert.match(String(await listOf(page, '[data-text]', 'textContent')), /^GET \/bad 502 [^,]+$/)
+  await page.goBack()
+  await page.waitForSelector('button[aria-pressed="true"] ::-p-text(Output)')
+  await hidesLine(page, 300)
+  assert.deepEqual(complaints, [])
+  await page.close()
+}
+
+async function hidesLine(page: Page, number: number): Promise<void> {
+  await page.waitForSelector('[data-line]')
+  await page.waitForFunction(`!document.querySelector('[data-line="${number}"]')`)
 }
 
 const hostileLines = [

@@ -6,9 +6,10 @@ import { openStage } from '../support/dashboard/stage.ts'
 import { checkPage, visit } from '../support/dashboard/visit.ts'
 import { desktop, lackOfBrowser, openChromium, phone, type Screen } from '../support/system/chromium.ts'
 
-const visits: [Screen, pages: string[]][] = [
-  [{ viewport: desktop, scheme: 'light' }, ['services', 'overview', 'deploy-building', 'deploy-failed']],
-  [{ viewport: phone, scheme: 'dark' }, ['services', 'overview', 'deploy-building', 'deploy-failed']],
+const names = ['services', 'overview', 'deploy-building', 'deploy-failed', 'logs', 'logs-access']
+const screens: Screen[] = [
+  { viewport: desktop, scheme: 'light' },
+  { viewport: phone, scheme: 'dark' },
 ]
 const inBrowser = { skip: (await lackOfBrowser()) ?? false }
 
@@ -17,7 +18,7 @@ test('the main pages are accessible, fit the screen, and log nothing', inBrowser
   const stage = await openStage(t)
   const browser = await openChromium(t)
   const pages = pagesOf(stage)
-  for (const [screen, names] of visits) {
+  for (const screen of screens) {
     const visitor = await visit(browser, stage, screen)
     for (const name of names)
       await t.test(`${name} at ${screen.viewport.width} px`, async () => {

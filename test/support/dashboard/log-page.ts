@@ -1,6 +1,10 @@
 // The page of a deploy with a log of any length.
 import type { Page } from 'puppeteer-core'
+import type { AccessLine } from '../../../src/edge/access-line.ts'
+import { AccessLog } from '../../../src/effects/logs/access-log.ts'
+import { TrafficNumbers } from '../../../src/effects/traffic/traffic-numbers.ts'
 import type { LogStream } from '../../../storage/log/logs.ts'
+import { accessLine } from '../http/access-line.ts'
 import { desktop, type Screen, type Visitor } from '../system/chromium.ts'
 import type { openSite } from './site.ts'
 
@@ -35,6 +39,11 @@ export async function writeLines(
     if (++count % batchLines === 0) await logs.flush(id)
   }
   await logs.flush(id)
+}
+
+/** As the server does for each request to a service. */
+export function writeRequest({ storage }: Pick<Site, 'storage'>, line: Partial<AccessLine>): void {
+  new AccessLog({ storage, traffic: new TrafficNumbers() }).recordAccess(accessLine(line))
 }
 
 /** The numbers of the lines that can be seen. */

@@ -18,6 +18,7 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     deploys: { path: '/services/shop/deploys', texts: ['Begin the shop'] },
     'deploys-none': { path: '/services/draft/deploys', texts: ['berth up draft'] },
     logs: { path: '/services/shop/logs', texts: ['GET /cart'] },
+    'logs-access': { path: '/services/shop/logs?kind=access&status=5', texts: ['GET /late'] },
     jobs: { path: '/services/nightly/jobs', texts: ['npm run report'] },
     'jobs-none': { path: '/services/shop/jobs', texts: ['berth run shop'] },
     'run-running': {

@@ -10,6 +10,7 @@ import { restingActors } from '../storage/parked-kinds.ts'
 import { serviceRow } from '../storage/store-fixtures.ts'
 import { type Act, certificates, minute, type Role, roles, runs } from './cast.ts'
 import { hostile } from './hostile-texts.ts'
+import { writeRequest } from './log-page.ts'
 import { startStories, type Teller } from './stories.ts'
 
 type Api = Awaited<ReturnType<typeof startWithAccount>>
@@ -102,8 +103,10 @@ export async function openStage(t: TestContext): Promise<Stage> {
   teller.finish()
   for (const [index, line] of ['GET /cart 200 12ms', ...hostile.lines].entries())
     api.storage.runtimeLogs.append('svc-1', index % 3 === 2 ? 'stderr' : 'stdout', line, undefined, {
-      instance: index % 2,
+      instance: `${index % 2}`,
     })
+  for (const [path, status] of Object.entries({ '/': 200, '/late': 502 }))
+    writeRequest(api, { serviceId: 'svc-1', path, status })
   await addResting(api)
   await api.storage.actors.park(
     newest.parked!,
