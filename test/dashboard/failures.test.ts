@@ -318,6 +318,10 @@ test('a job run that failed says so in the list, and explains itself on its page
   for (const part of ['Exited with code 3.', 'relation "users" does not exist', 'berth run shop -- COMMAND'])
     assert.ok(text.includes(part), `"${part}" is missing in ${text}`)
   await page.waitForSelector('li[data-state="failed"] ::-p-text(Running)')
+
+  await open(`/services/shop/jobs/${id}?at=3`)
+  await page.waitForSelector('h1 ::-p-text(Running)')
+  assert.equal(await page.$('main button ::-p-text(Run again), [aria-labelledby="why"]'), null)
 })
 
 /** Where Tab leads. */
