@@ -19,8 +19,10 @@ export function useReveal({ first, folded, rows, lastNumber, open }: Options): (
     const index = folded.indexOf(target)
     const fold = closedAt(folded, index, target)
     if (fold !== null) return open(fold)
-    if (index >= 0) rows.scrollToIndex(index, { align: 'center' })
-    setTarget(null)
+    const { startIndex = 0, endIndex = -1 } = rows.range ?? {}
+    // Lines that come above it may move it away again.
+    if (index < 0 || (startIndex <= index && index <= endIndex)) setTarget(null)
+    else rows.scrollToIndex(index, { align: 'center' })
   })
   return setTarget
 }
