@@ -14,8 +14,7 @@ import { listenForShortcuts } from './shell/shortcuts.ts'
 addEventListener('vite:preloadError', async () => {
   const isThere = await fetch('/healthz').catch(() => null)
   if (!isThere) return
-  const lastMs = Number(sessionStorage.getItem('reloaded') ?? 0)
-  if (Date.now() - lastMs < 10_000) return
+  if (Date.now() - Number(sessionStorage.getItem('reloaded')) < 10_000) return
   sessionStorage.setItem('reloaded', String(Date.now()))
   location.reload()
 })

@@ -12,10 +12,11 @@ const esc = '\u001b'
 /** A carriage return, or what spinners use in its place: the line is written again. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const rewrites = /\r|\u001b\[(?:2K|1?G)/
-const isOrdinary = /^[\x20-\x7e]*$/
+/** Shown as it is, a column for each letter. */
+export const isOrdinary = /^[\x20-\x7e]*$/
 const isColor = /^[\d;]*m/
-/** Erases the rest of a line, where nothing is: `grep` and `gcc` write it after each color. */
-const erasesNothing = /^0?K/
+/** It also erases the rest of a line, where nothing is: `grep` and `gcc` do so after each color. */
+const isKnown = /^(?:[\d;]*m|0?K)/
 const hostile = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu
 /** More styles than that in one line are an attack on the browser. */
 const maxSpans = 200
@@ -30,8 +31,12 @@ export function lastPart(text: string): string {
 /** The line as it is shown, without its styles. */
 export function plainText(text: string): string {
   if (isOrdinary.test(text)) return text
-  const spans = toSpans(text)
-  return spans.length === 1 ? spans[0]!.text : spans.map((span) => span.text).join('')
+  const [first, ...rest] = text.split(`${esc}[`)
+  return rest.reduce((shown, part) => shown + visible(textAfter(part), shown.length), visible(first!, 0))
+}
+
+function textAfter(part: string): string {
+  return isKnown.test(part) ? part.replace(isKnown, '') : `${esc}[${part}`
 }
 
 export function toSpans(text: string): Span[] {
@@ -57,8 +62,8 @@ export function toSpans(text: string): Span[] {
       const entry = anser.processChunkJson(part, { json: true }, true)
       keepDistinct(entry.decorations)
       style = styleOf(entry)
-      add(entry.content)
-    } else add(erasesNothing.test(part) ? part.replace(erasesNothing, '') : `${esc}[${part}`)
+    }
+    add(textAfter(part))
   }
   return spans
 }

@@ -1,6 +1,6 @@
 // The lines of one log that are in memory: neighbors in the order of their numbers. They live outside React.
 import type { LogEvents, ServiceLogEvents } from '../../api/feed.ts'
-import { lastPart, plainText } from './ansi.ts'
+import { isOrdinary, lastPart, plainText } from './ansi.ts'
 import { cellsOf } from './rows.ts'
 
 type DataOf<Event> = Extract<Event, { event: 'log' }> extends { data: infer Data } ? Data : never
@@ -29,8 +29,8 @@ export const chunkLines = 1_000
 
 export function toLine(number: number, data: ActorLine | ServiceLine): Line {
   const text = lastPart(data.line)
-  const { ts, stream } = data
-  const line: Line = { number, at: Date.parse(ts), stream, text, cells: cellsOf(plainText(text)) }
+  const cells = isOrdinary.test(text) ? text.length : cellsOf(plainText(text))
+  const line: Line = { number, at: Date.parse(data.ts), stream: data.stream, text, cells }
   if ('step' in data && data.step) line.step = data.step
   if ('instance' in data && data.instance !== undefined) line.instance = data.instance
   if ('access' in data && data.access) {

@@ -37,12 +37,7 @@ export function useSelectedLines(
       choose(isExtended ? extended(named, number) : { first: number, last: number }),
     addAll: () => setAll(true),
     clear: () => choose(null),
-    countIn(all) {
-      if (!lines) return 0
-      return all.reduce(
-        (count, { number }) => count + Number(number >= lines.first && number <= lines.last),
-        0,
-      )
-    },
+    countIn: (all) =>
+      lines ? all.filter(({ number }) => number >= lines.first && number <= lines.last).length : 0,
   }
 }
