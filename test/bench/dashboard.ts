@@ -71,7 +71,7 @@ async function load(site: Site, { cpu, rate, latencyMs }: Connection) {
   })
   await page.evaluateOnNewDocument(observe)
   await page.goto(`${site.url}/services`)
-  await page.waitForSelector('::-p-text(shop-19)')
+  await page.waitForSelector('[data-row="shop-19"]')
   // The last paint is reported a little later.
   await new Promise((resolve) => setTimeout(resolve, 700))
   const { lcp, shift } = (await page.evaluate('({ lcp, shift })')) as Observed
