@@ -149,7 +149,7 @@ async function press(site: Site, rounds: number) {
 /** Runs in the page: the time from the next press until a selector fits and that frame is painted. */
 const timePress = `(selector) => {
   pressMs = null
-  addEventListener('pointerdown', ({ timeStamp }) => {
+  addEventListener('click', ({ timeStamp }) => {
     const observer = new MutationObserver(look)
     observer.observe(document.body, { subtree: true, childList: true, attributes: true })
     function look() {

@@ -29,12 +29,15 @@ async function install(): Promise<void> {
   await installPackages([program])
 }
 
+/** Each new context would load its pages, which take more time than ours. */
+const withoutAddressBar = '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup'
+
 /** Closed after the test, which also removes its profile. */
 export async function openChromium(t: Scope, more: string[] = []): Promise<Browser> {
   const browser = await launch({
     executablePath: programFile,
     // Its sandbox does not work as root; it only opens pages of this repository.
-    args: ['--disable-dev-shm-usage', ...(isRoot() ? ['--no-sandbox'] : []), ...more],
+    args: ['--disable-dev-shm-usage', withoutAddressBar, ...(isRoot() ? ['--no-sandbox'] : []), ...more],
   })
   t.after(() => browser.close())
   return browser
