@@ -107,18 +107,33 @@ export function joinFeed(reader: Reader): () => void {
   addEventListener('online', retry)
   document.addEventListener('visibilitychange', retry)
 
+  let thawed = Promise.resolve()
+  let leave = () => {}
+  document.addEventListener('freeze', () => {
+    thawed = new Promise((resolve) => document.addEventListener('resume', () => resolve(), { once: true }))
+    // A frozen tab would answer the others, and read nothing.
+    close?.()
+    leave()
+  })
+
   async function takeTurns(): Promise<void> {
     for (;;) {
+      await thawed
       const waiting = new AbortController()
+      leave = () => waiting.abort()
+      let isSilent = false
       const timer = setInterval(() => {
         if (close || document.hidden) return
         if (unanswered++ < mostUnanswered) post({ type: 'ask' })
-        else waiting.abort()
+        else {
+          isSilent = true
+          waiting.abort()
+        }
       }, askEveryMs)
       post({ type: 'ask' })
       const held = { signal: waiting.signal }
       await locks!.request(lockName, held, hold).catch(() => undefined)
-      if (waiting.signal.aborted) await locks!.request(lockName, { steal: true }, hold).catch(() => undefined)
+      if (isSilent) await locks!.request(lockName, { steal: true }, hold).catch(() => undefined)
       // Another tab has stolen the lock, or this one has given it up.
       clearInterval(timer)
       close?.()
@@ -130,8 +145,7 @@ export function joinFeed(reader: Reader): () => void {
   function hold(): Promise<void> {
     lead()
     return new Promise((resolve) => {
-      // A frozen tab would answer the others, and read nothing.
-      document.addEventListener('freeze', () => resolve(close?.()), { once: true })
+      leave = resolve
     })
   }
 
