@@ -23,14 +23,14 @@ export function ServiceRow({ service }: { service: Service }) {
       <th scope="row">
         <Link to="/services/$name" params={{ name }} className={styles.name} data-row={name}>
           <Mark
-            tone={isParked ? 'parked' : toneFor(service)}
-            label={isParked ? 'Parked' : stateWord(service)}
+            tone={isParked && !service.live_deploy_id ? 'parked' : toneFor(service)}
+            label={stateWord(service, isParked)}
           />
           <span>{name}</span>
         </Link>
       </th>
       <td>
-        <News service={service} />
+        <News service={service} isParked={isParked} />
       </td>
       <td className="quiet">
         {deploy && (
@@ -52,12 +52,12 @@ export function ServiceRow({ service }: { service: Service }) {
 
 /** Its record says that it failed; only the actor says that it can go on. */
 function useIsParked(deploy: Deploy | null): boolean {
-  const mayBe = deploy?.error_code === 'internal_error'
+  const mayBe = deploy?.status === 'failed' && deploy.error_code === 'internal_error'
   const { data: actor } = useQuery({ ...actorQuery(deploy?.id ?? ''), enabled: mayBe })
   return mayBe && actor?.parked != null
 }
 
-function News({ service }: { service: Service }) {
+function News({ service, isParked }: { service: Service; isParked: boolean }) {
   const { name, state, live_deploy_id: liveId, latest_deploy: deploy } = service
   if (deploy === null || ['suspended', 'deleting', 'not_deployed'].includes(state)) return stateWord(service)
   const params = { name, id: deploy.id }
@@ -68,7 +68,7 @@ function News({ service }: { service: Service }) {
       </Link>
     )
   }
-  if (deploy.status === 'failed') return <Failure service={service} deploy={deploy} />
+  if (deploy.status === 'failed') return <Failure service={service} deploy={deploy} isParked={isParked} />
   if (state === 'degraded') {
     return (
       <span className={styles.trouble}>
@@ -89,9 +89,14 @@ function News({ service }: { service: Service }) {
   return liveId ? 'The latest deploy was canceled; the previous version still serves' : 'Canceled'
 }
 
-function Failure({ service, deploy }: { service: Service; deploy: Deploy }) {
+interface FailureProps {
+  service: Service
+  deploy: Deploy
+  isParked: boolean
+}
+
+function Failure({ service, deploy, isParked }: FailureProps) {
   const { name } = service
-  const isParked = useIsParked(deploy)
   const word = isParked ? 'Parked' : 'Failed'
   return (
     <span className={styles.trouble}>

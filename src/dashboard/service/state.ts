@@ -20,9 +20,12 @@ export function canDeploy({ state }: Pick<Service, 'state'>): boolean {
   return state !== 'deleting' && state !== 'suspended'
 }
 
-export function stateWord({ state, live_deploy_id: liveId, latest_deploy: latest }: State): string {
+export function stateWord(service: State, isParked = false): string {
+  const { state, live_deploy_id: liveId, latest_deploy: latest } = service
   if (state === 'deploying' && liveId) return 'Live, a deploy is in progress'
-  if (state === 'live' && latest?.status === 'failed') return 'Live, the latest deploy failed'
+  if (state === 'live' && latest?.status === 'failed')
+    return `Live, the latest deploy ${isParked ? 'is parked' : 'failed'}`
+  if (isParked && !liveId) return 'Parked'
   return words[state] ?? wordOf(state)
 }
 
