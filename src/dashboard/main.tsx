@@ -40,7 +40,9 @@ const client = new QueryClient({
 const router = createAppRouter(client)
 openFeed(client)
 listenForShortcuts()
-void router.load().then(() =>
+// With its data, unless a part is slow: then the frame comes first.
+const patience = new Promise((resolve) => setTimeout(resolve, 1_000))
+void Promise.race([router.load().catch(() => undefined), patience]).then(() =>
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <QueryClientProvider client={client}>

@@ -7,7 +7,7 @@ import { machinesQuery } from '../charts/queries.ts'
 import { Choice } from '../controls/choice.tsx'
 import { Command } from '../controls/command.tsx'
 import { More } from '../controls/more.tsx'
-import { byDay } from '../deploy/by-day.ts'
+import { byDay } from '../look/by-day.ts'
 import { timeOfDay } from '../look/clock-time.ts'
 import { Mark } from '../look/mark.tsx'
 import { requesterOf } from '../look/requester.ts'
@@ -23,7 +23,7 @@ import { type ActivityFilter, activityQuery, type Entry } from './queries.ts'
 export function ActivityPage() {
   const filter = useSearch({ from: '/activity' })
   const query = useInfiniteQuery(activityQuery(filter))
-  const { data, error, refetch } = query
+  const { data, error, refetch, hasNextPage } = query
   useNews(filter)
   const entries = data?.pages.flatMap(({ items }) => items)
   const flags = [filter.service, filter.kind && `--kind ${filter.kind}`].filter(Boolean)
@@ -32,7 +32,9 @@ export function ActivityPage() {
       <div className={styles.page}>
         <Head filter={filter} />
         {error && !data && <ProblemNote error={error} onRetry={() => void refetch()} />}
-        {entries?.length === 0 && <p className="quiet">Nothing happened yet.</p>}
+        {entries?.length === 0 && !hasNextPage && (
+          <p className="quiet">{flags.length === 0 ? 'Nothing happened yet.' : 'Nothing fits the filter.'}</p>
+        )}
         {entries && <Days entries={entries} />}
         <More of={query}>Show older</More>
         <Command

@@ -11,14 +11,8 @@ import { toneOf } from '../look/tone.ts'
 import styles from './actor-table.module.css'
 import { Owner } from './owner.tsx'
 
-interface ActorTableProps {
-  actors: Actor[]
-  isFiltered?: boolean
-}
-
-export function ActorTable({ actors, isFiltered = false }: ActorTableProps) {
-  if (actors.length === 0)
-    return <p className="quiet">{isFiltered ? 'No actor fits the filter.' : 'No actor is active.'}</p>
+export function ActorTable({ actors, empty = 'No actor is active.' }: { actors: Actor[]; empty?: string }) {
+  if (actors.length === 0) return <p className="quiet">{empty}</p>
   return (
     <table className={styles.table}>
       <TableHead names={['Actor', 'Belongs to', 'State', 'Since', 'Restarts', 'Next']} />

@@ -61,12 +61,17 @@ export function ChartsPage() {
           count={shown && `${shown.length}${hasNextPage ? '+' : ''}`}
         />
         {error && !actors && <ProblemNote error={error} onRetry={() => void refetch()} />}
-        {shown && <ActorTable actors={shown} isFiltered={Object.keys(search).length > 0} />}
+        {shown && <ActorTable actors={shown} empty={emptyWords(search, hasNextPage)} />}
         <More of={query}>Show more</More>
         <Command berth="berth actors --watch" request={{ method: 'GET', path: '/actors' }} />
       </div>
     </Page>
   )
+}
+
+function emptyWords(search: ChartsSearch, hasMore: boolean): string {
+  if (Object.keys(search).length === 0) return 'No actor is active.'
+  return hasMore ? 'None of those read so far fits the filter.' : 'No actor fits the filter.'
 }
 
 function matches({ id, kind, service_name: name, status, state }: Actor, q: string): boolean {

@@ -9,7 +9,7 @@ import { Copy } from '../controls/copy.tsx'
 import { More } from '../controls/more.tsx'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
-import { NotFound } from '../shell/problem.tsx'
+import { NotFound, ProblemNote } from '../shell/problem.tsx'
 import styles from './actor.module.css'
 import { ActorTable } from './actor-table.tsx'
 import { useActorChanges } from './live.ts'
@@ -45,6 +45,7 @@ export function KindPage() {
         </header>
         <Chart kind={kind} history={[]} counts={counts} times={times} pointed={pointed} />
         {actors.data && <ActorTable actors={actors.data.pages.flatMap(({ items }) => items)} />}
+        {actors.error && !actors.data && <ProblemNote error={actors.error} />}
         <More of={actors}>Show more</More>
         <States layout={layout} times={times} counts={counts} onPoint={setPointed} />
         <Command berth={`berth charts ${kind}`} request={{ method: 'GET', path: `/machines/${kind}` }} />

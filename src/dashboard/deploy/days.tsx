@@ -2,8 +2,8 @@
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { More } from '../controls/more.tsx'
+import { byDay } from '../look/by-day.ts'
 import { ProblemNote } from '../shell/problem.tsx'
-import { byDay } from './by-day.ts'
 import styles from './days.module.css'
 
 interface Item {
@@ -36,7 +36,6 @@ export function Days<Of extends Item>({ pages, empty, row }: DaysProps<Of>) {
           </ul>
         </section>
       ))}
-      {error && <ProblemNote error={error} />}
       <More of={pages}>Show older</More>
     </>
   )
