@@ -58,7 +58,11 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
             </span>
             <Rail step={step} usual={usualOf(step, times)} deadlineAt={deadlineAt} />
             <span className={styles.label}>
-              {step.revision === null ? step.label : <MomentLink {...step} at={step.revision} />}
+              {step.revision === null || isPresent(step) ? (
+                step.label
+              ) : (
+                <MomentLink label={step.label} at={step.revision} />
+              )}
             </span>
             <span className={styles.time}>
               <StepTime step={step} usual={usualOf(step, times)} />
@@ -84,7 +88,7 @@ export function Strip({ steps, times = {}, deadlineAt = null, sentence = null }:
 function MomentLink({ label, at }: { label: string; at: number }) {
   const search = (rest: object) => ({ ...rest, at })
   return (
-    <Link to="." search={search} resetScroll={false} title="As it was when this began">
+    <Link to="." search={search} hash={true} resetScroll={false} title="As it was when this began">
       {label}
     </Link>
   )

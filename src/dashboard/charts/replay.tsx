@@ -9,8 +9,13 @@ import { Ruler } from './ruler.tsx'
 
 const stepMs = 250
 
-/** Of a history that is not empty. */
-export function Replay({ replayed }: { replayed: Replayed }) {
+interface ReplayProps {
+  /** Of a history that is not empty. */
+  replayed: Replayed
+  hasKeys?: boolean
+}
+
+export function Replay({ replayed, hasKeys = true }: ReplayProps) {
   const { moments, index, isLive } = replayed
   const last = moments.length - 1
   const go = (to: number) => replayed.go(to >= last ? null : Math.max(0, to))
@@ -19,7 +24,7 @@ export function Replay({ replayed }: { replayed: Replayed }) {
     () => go(index + 1),
     () => go(0),
   )
-  useReplayKeys({
+  useReplayKeys(hasKeys, {
     ArrowLeft: () => go(index - 1),
     ArrowRight: () => go(index + 1),
     Home: () => go(0),
@@ -107,12 +112,12 @@ function usePlaying(isAtEnd: boolean, stepOn: () => void, begin: () => void): [b
 }
 
 /** Where nothing else has the focus: a control has its own use for these keys. */
-function useReplayKeys(keys: Record<string, () => void>): void {
+function useReplayKeys(isOn: boolean, keys: Record<string, () => void>): void {
   const press = useEffectEvent((event: KeyboardEvent) => {
     const target = event.target as HTMLElement
     const isFree = target === document.body || target.matches('main, h1')
     const run = keys[event.key]
-    if (!run || !isFree || event.ctrlKey || event.metaKey || event.altKey) return
+    if (!isOn || !run || !isFree || event.ctrlKey || event.metaKey || event.altKey) return
     event.preventDefault()
     run()
   })

@@ -14,7 +14,7 @@ import { type Tone, toneOf, wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
-import { NotFound } from '../shell/problem.tsx'
+import { NotFound, ProblemNote } from '../shell/problem.tsx'
 import { Comparison } from './compare.tsx'
 import { Differences } from './differences.tsx'
 import { Head } from './head.tsx'
@@ -35,17 +35,18 @@ export function DeployPage() {
 
 function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
   const { compare } = useSearch({ from: '/services/$name/deploys/$id' })
-  const { data: history } = useQuery(actorHistoryQuery(deploy.id))
+  const { data: history, error, refetch } = useQuery(actorHistoryQuery(deploy.id))
   const { data: usual } = useQuery(phaseTimesQuery(service.id))
   const wasRunning = useRef(false)
   wasRunning.current ||= deploy.status === 'running'
   const replayed = useReplayed(history)
-  const { isLive, until } = replayed
+  const { isLive, until, past } = replayed
   const isParked = parkedIn(until)
-  const { word, tone } = stateOf((!isLive && until.at(-1)) || deploy, until)
+  const now = stateOf(deploy, history)
+  const { word, tone } = past ? stateOf(past.entry, until) : now
   const facts = factsOf(service, deploy)
   return (
-    <Page title={`${word} · ${service.name}`} mark={tone}>
+    <Page title={`${now.word} · ${service.name}`} mark={now.tone}>
       <Head service={service} deploy={deploy} word={word} tone={tone} isPast={!isLive} />
       <Run
         kind="deploy"
@@ -64,6 +65,7 @@ function Shown({ service, deploy }: { service: Service; deploy: Deploy }) {
           </>
         )}
       >
+        {error && !history && <ProblemNote error={error} onRetry={() => void refetch()} />}
         {isLive && isParked && <ParkedPanel id={deploy.id} history={until} />}
         {isLive && !isParked && <Outcome service={service} deploy={deploy} isNews={wasRunning.current} />}
         {compare !== undefined && <Comparison service={service} deploy={deploy} otherId={compare} />}
@@ -82,7 +84,7 @@ function factsOf(service: Service, { source }: Deploy): Facts {
 
 type Recorded = Pick<HistoryEntry, 'status' | 'phase'>
 
-function stateOf({ status, phase }: Recorded, history: HistoryEntry[]): { word: string; tone: Tone } {
+function stateOf({ status, phase }: Recorded, history: HistoryEntry[] = []): { word: string; tone: Tone } {
   if (parkedIn(history)) return { word: 'Parked', tone: 'parked' }
   if (history.at(-1)?.event === waitEvent) return { word: 'Waiting for a build slot', tone: 'waiting' }
   const word = status === 'running' && phase !== null ? labelOfState('deploy', phase) : wordOf(status)

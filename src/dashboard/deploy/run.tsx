@@ -54,7 +54,7 @@ export function Run(props: RunProps) {
       {replayed && wasPast.current && (
         <div className={styles.replay}>
           <Suspense>
-            <Replay replayed={replayed} />
+            <Replay replayed={replayed} hasKeys={past !== null} />
           </Suspense>
         </div>
       )}
@@ -83,12 +83,16 @@ export function Run(props: RunProps) {
               Chart <kbd>c</kbd>
             </button>
             {replayed && replayed.moments.length > 1 && replayed.isLive && (
-              <Link to="." search={(rest) => ({ ...rest, at: replayed.moments[0]!.entry.revision })}>
+              <Link
+                to="."
+                search={(rest) => ({ ...rest, at: replayed.moments[0]!.entry.revision })}
+                hash={true}
+              >
                 Replay from the beginning
               </Link>
             )}
             <Link to="/charts/$kind/$id" params={{ kind, id: path.slice(path.lastIndexOf('/') + 1) }}>
-              All of its chart
+              Open its chart
             </Link>
             <Command berth={command} request={{ method: 'GET', path }} />
           </div>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useRef } from 'react'
+import type { HistoryEntry } from '../../api/actor.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
@@ -20,7 +21,7 @@ import { type Tone, toneOf, wordOf } from '../look/tone.ts'
 import { serviceQuery } from '../service/queries.ts'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
-import { NotFound, toSentence } from '../shell/problem.tsx'
+import { NotFound, ProblemNote, toSentence } from '../shell/problem.tsx'
 import { RunCommand, triggerOf } from './command.tsx'
 import { jobQuery } from './queries.ts'
 
@@ -35,17 +36,16 @@ export function JobPage() {
 
 function Shown({ service, run }: { service: Service; run: JobRun }) {
   const { id, status } = run
-  const { data: history } = useQuery(actorHistoryQuery(id))
+  const { data: history, error, refetch } = useQuery(actorHistoryQuery(id))
   const wasRunning = useRef(false)
   wasRunning.current ||= status === 'running'
   const replayed = useReplayed(history)
-  const { isLive, until } = replayed
+  const { isLive, until, past } = replayed
   const isParked = parkedIn(until)
-  const shown = isParked ? 'parked' : (!isLive && until.at(-1)?.status) || status
-  const word = shown === 'pending' ? 'Waiting' : wordOf(shown)
-  const tone = toneOf(shown)
+  const now = stateOf(status, history)
+  const { word, tone } = past ? stateOf(past.entry.status, until) : now
   return (
-    <Page title={`${word} · job of ${service.name}`} mark={tone}>
+    <Page title={`${now.word} · job of ${service.name}`} mark={now.tone}>
       <Head service={service} run={run} word={word} tone={tone} isPast={!isLive} />
       <Run
         kind="job-run"
@@ -55,8 +55,9 @@ function Shown({ service, run }: { service: Service; run: JobRun }) {
         replayed={history && replayed}
         deadlineAt={isParked ? null : (run.deadline_at ?? null)}
       >
+        {error && !history && <ProblemNote error={error} onRetry={() => void refetch()} />}
         {isLive && isParked && <ParkedPanel id={id} history={until} />}
-        {isLive && shown === 'failed' && (
+        {isLive && !isParked && status === 'failed' && (
           <WhyPanel title="The run failed" path={`/jobs/${id}`} record={run} isNews={wasRunning.current}>
             <Again service={service} run={run} />
           </WhyPanel>
@@ -67,6 +68,11 @@ function Shown({ service, run }: { service: Service; run: JobRun }) {
       </Run>
     </Page>
   )
+}
+
+function stateOf(status: string, history: HistoryEntry[] = []): { word: string; tone: Tone } {
+  const shown = parkedIn(history) ? 'parked' : status
+  return { word: shown === 'pending' ? 'Waiting' : wordOf(shown), tone: toneOf(shown) }
 }
 
 interface HeadProps {

@@ -75,6 +75,7 @@ export function openFeed(client: QueryClient): void {
     onGap: () => void client.invalidateQueries(),
     onConnection(connection) {
       const isLost = connection.kind === 'broken' && live.connection.kind !== 'broken'
+      // For styles: the frame need not be drawn again.
       document.documentElement.dataset.connection = connection.kind
       set({ connection, ...(isLost && { asOfMs: Date.now() }) })
     },

@@ -96,7 +96,7 @@ export function useLogView(options: Options): LogView {
     digits,
     isFollowing,
     follow,
-    newLines: leftAt === null || log.isPaused() ? null : log.lines.last - leftAt,
+    newLines: until !== null ? 0 : leftAt === null || log.isPaused() ? null : log.lines.last - leftAt,
     toggle(fold, isOpen) {
       if (isFollowing) follow(false)
       choose([fold, isOpen])

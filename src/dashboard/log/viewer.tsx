@@ -127,7 +127,7 @@ function OpenLog(props: OpenProps) {
         field={field}
         find={view.find}
         onGo={view.go}
-        count={linesWord(log.source.isWhole ? log.lines.last : log.lines.count)}
+        count={until === null ? linesWord(log.source.isWhole ? log.lines.last : log.lines.count) : ''}
         isFollowing={log.isEnded() ? null : view.isFollowing}
         onFollow={view.follow}
         settings={settings}
@@ -143,7 +143,7 @@ function OpenLog(props: OpenProps) {
         box={box}
         selected={selected.lines}
         hasTimes={settings.hasTimes}
-        empty={until === null ? emptyWords(log) : 'Nothing was written until then.'}
+        empty={emptyWords(log, until)}
         onSelect={selected.add}
         onTap={() => setLarge(true)}
       />
@@ -181,8 +181,8 @@ function newWords(lines: number | null): string {
   return lines === 1 ? '1 new line' : `${lines.toLocaleString()} new lines`
 }
 
-function emptyWords(log: Log): string {
-  if (log.lines.count > 0) return 'No lines match the filter.'
+function emptyWords(log: Log, until: number | null): string {
+  if (log.lines.count > 0) return until === null ? 'No lines match the filter.' : 'No lines until then.'
   if (log.isEnded()) return 'The log is empty.'
   return log.source.isWhole ? 'Waiting for the first line…' : 'Nothing yet. New lines appear here.'
 }

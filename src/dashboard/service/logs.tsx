@@ -15,7 +15,7 @@ export function ServiceLogs() {
         service.type === 'cron_job' ? (
           <p>
             A cron job has a log for each of its{' '}
-            <Link to="/services/$name/jobs" params={service}>
+            <Link to="/services/$name/jobs" params={{ name: service.name }}>
               runs
             </Link>
             .

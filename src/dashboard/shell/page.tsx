@@ -17,7 +17,11 @@ let lastPath: string | null = null
 let focused: EventTarget | null = null
 
 addEventListener('focusin', ({ target }) => {
-  focused = target
+  // From a row of a log or the end of a list the browser goes on by itself.
+  focused = (target as Element).closest('[role="log"], [data-more]') ? null : target
+})
+addEventListener('pointerdown', () => {
+  focused = null
 })
 
 export function Page({ title, mark, children }: PageProps) {
