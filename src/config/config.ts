@@ -45,8 +45,7 @@ export function removedOptionWarnings(args: string[], env: NodeJS.ProcessEnv): s
   })
 }
 
-/** The host and port of `--listen`, with the host as in a URL: an IPv6 address has brackets. */
-/** Sockets take the host: an IPv6 address without the brackets of its name. */
+/** The name is as in a URL: an IPv6 address has brackets. Sockets take the host, which has none. */
 export function parseListen(listen: string): { name: string; host: string; port: number } {
   const split = listen.lastIndexOf(':')
   const name = listen.slice(0, split)

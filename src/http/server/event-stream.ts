@@ -1,5 +1,5 @@
 // One open stream of events, or of the lines of a text file. It has no buffer: writers check `isWritable`
-// first and wait for `onWritable`. A reader that takes nothing for a minute is cut.
+// first and wait for `onWritable`. A reader that leaves no room for a minute is cut.
 
 interface Socket {
   cork(write: () => void): unknown

@@ -63,8 +63,8 @@ async function followNew(cli: Cli, newest: Activity[], look: Look, wanted: Wante
     if (transition.kind === 'terminal-login' && /^(pending|expired)$/.test(transition.state)) continue
     last = number
     if (!names.has(service_id)) {
-      const [known] = await look({ service: service_id!, limit: 1 })
-      names.set(service_id, known?.service_name ?? null)
+      const [known] = await look({ service: service_id!, limit: 1 }).catch(() => [])
+      if (known) names.set(service_id, known.service_name)
     }
     const service_name = names.get(service_id) ?? null
     if (![service_id, service_name, undefined].includes(wanted.service)) continue
