@@ -110,7 +110,7 @@ async function openTabs(context: BrowserContext, url: string, cookie: string, se
 /** A hidden tab reads nothing; it catches up when it is shown. */
 async function shows({ page, place }: Tab, words: RegExp, connection: string): Promise<void> {
   await page.bringToFront()
-  await page.waitForSelector(`main[data-connection="${connection}"]`, patience)
+  await page.waitForSelector(`html[data-connection="${connection}"]`, patience)
   const text = `document.querySelector('${place}')?.textContent`
   await page.waitForFunction(`${words}.test(${text})`, rightWithin).catch(async (error) => {
     throw new Error(`${await page.evaluate(text)} is not ${words}`, { cause: error })
