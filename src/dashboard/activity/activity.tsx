@@ -29,7 +29,7 @@ export function ActivityPage() {
   const flags = [filter.service, filter.kind && `--kind ${filter.kind}`].filter(Boolean)
   return (
     <Page title="Activity">
-      <div className={styles.page}>
+      <div className="stack">
         <Head filter={filter} />
         {error && !data && <ProblemNote error={error} onRetry={() => void refetch()} />}
         {entries?.length === 0 && !hasNextPage && (

@@ -60,7 +60,7 @@ function Shown({ actor, history, layout }: ShownProps) {
   const chosen = events.find(({ event }) => event === tried)
   return (
     <Page title={`${kind} ${shortId(id)}`} mark={actor.parked ? 'parked' : toneOf(actor.status)}>
-      <div className={styles.page}>
+      <div className="stack">
         <Head actor={actor} />
         {actor.parked && <Parked actor={{ ...actor, parked: actor.parked }} history={history} />}
         {moments.length > 0 && <Replay replayed={replayed} />}

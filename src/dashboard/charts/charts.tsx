@@ -34,7 +34,7 @@ export function ChartsPage() {
   const shown = actors?.filter((actor) => matches(actor, search.q ?? ''))
   return (
     <Page title="Charts">
-      <div className={styles.page}>
+      <div className="stack">
         <h1>Charts</h1>
         <p className="quiet">
           Everything that this server does is done by an actor, and every actor is in a state of its chart.

@@ -31,7 +31,7 @@ export function KindPage() {
   const counts = machine?.actors ?? {}
   return (
     <Page title={`Chart of ${kind}`}>
-      <div className={styles.page}>
+      <div className="stack">
         <header className={styles.head}>
           <p className="quiet">
             <Link to="/charts">Charts</Link>
