@@ -232,7 +232,7 @@ export function fetchWhy({ client }: { client: Client }, path: string): Promise<
 }
 
 /** The server's limit for one page. */
-const maxPageSize = 500
+export const maxPageSize = 500
 
 export async function fetchNewest<One extends { id: string }>(
   client: Client,

@@ -56,3 +56,9 @@ export function requesterName(by: By | null | undefined): string {
   if (by.kind === 'session') return 'administrator'
   return by.name ?? by.kind
 }
+
+/** `running.building` is `building`; with regions, the state in each of them. */
+export function shortState(state: string): string {
+  const paths = state.split(' ')
+  return paths.map((path) => path.split('.').at(-1)).join(' ')
+}

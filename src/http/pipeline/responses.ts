@@ -103,7 +103,7 @@ function sendJson(
 const minCompressedChars = 8 * 1024
 
 /**
- * Only for who has signed in or has a token: compressing for strangers would cost the server more than them.
+ * Only for callers with a session or a token: compressing for strangers would cost the server more than them.
  * Other sites cannot make a browser send its cookie, so they learn nothing from the size of a response.
  */
 function sendText(

@@ -22,7 +22,7 @@ export function createEventStream(socket: Socket, onGone: () => void, isText = f
   let isBlocked = false
   let onWritable = () => {}
   const closeListeners: (() => void)[] = [onGone]
-  /** While blocked, since then. */
+  /** Since the stream began; while it is blocked, since that began. */
   let ticks = 0
   const heartbeat = setInterval(() => {
     ticks += 1

@@ -1,11 +1,11 @@
 // `berth activity`: what the actors of the server did, and with --follow what they do.
 import type { Activity } from '../../../api/activity.ts'
 import type { FeedChange } from '../../../api/feed.ts'
-import type { Query } from '../../client/client.ts'
+import { maxPageSize, type Query } from '../../client/client.ts'
 import { followEvents, parseEvent } from '../../client/event-stream.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
-import { deployStyle, requesterName } from '../../deploy/labels.ts'
+import { deployStyle, requesterName, shortState } from '../../deploy/labels.ts'
 import { exitCodes } from '../../failure.ts'
 import { parseWholeNumber } from '../../service/setting-flags.ts'
 import { type Column, tableLines } from '../../terminal/table.ts'
@@ -13,9 +13,6 @@ import { type Column, tableLines } from '../../terminal/table.ts'
 type Wanted = Record<'kind' | 'service', string | undefined>
 
 type Look = (query: Query) => Promise<Activity[]>
-
-/** The most that the server returns at once. */
-export const maxLimit = 500
 
 export function addActivityCommands(program: BerthCommand): void {
   program
@@ -51,7 +48,7 @@ async function followNew(cli: Cli, newest: Activity[], look: Look, wanted: Wante
   let last = newest[0]?.number ?? 0
   for await (const { id, event, data } of followEvents(cli, '/events')) {
     if (event !== 'change') {
-      const missed = (await look({ ...wanted, limit: maxLimit })).filter(({ number }) => number > last)
+      const missed = (await look({ ...wanted, limit: maxPageSize })).filter(({ number }) => number > last)
       print(cli, missed, false)
       last = missed[0]?.number ?? last
       continue
@@ -95,10 +92,4 @@ const roomyColumns = 110
 /** `created by ada`, `buildImage.done` */
 function causeOf({ event, by }: Activity): string {
   return by ? `${event} by ${requesterName(by)}` : event
-}
-
-/** `running.building` is `building`; with regions, the state in each of them. */
-export function shortState(state: string): string {
-  const paths = state.split(' ')
-  return paths.map((path) => path.split('.').at(-1)).join(' ')
 }

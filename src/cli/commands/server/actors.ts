@@ -1,16 +1,17 @@
 // Lists the actors behind the records, and retries or discards actors that an internal error stopped.
 import type { Actor, DiscardedActor } from '../../../api/actor.ts'
 import { sleep } from '../../../async/sleep.ts'
+import { maxPageSize } from '../../client/client.ts'
 import { followEvents } from '../../client/event-stream.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
+import { shortState } from '../../deploy/labels.ts'
 import { CliFailure, interruption } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { age } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { confirm } from '../../terminal/prompts.ts'
 import { type Column, printList, tableLines } from '../../terminal/table.ts'
-import { maxLimit, shortState } from './activity.ts'
 
 export function addActorCommands(program: BerthCommand): void {
   program
@@ -40,7 +41,7 @@ const batchMs = 250
 
 async function list(cli: Cli, { parked, watch }: { parked?: boolean; watch?: boolean }): Promise<void> {
   const { client, out } = cli
-  const look = () => client.call<Actor[]>('GET', '/actors', { query: { parked, limit: maxLimit } })
+  const look = () => client.call<Actor[]>('GET', '/actors', { query: { parked, limit: maxPageSize } })
   const notice = parked ? 'no actor is parked' : 'no actor is active'
   if (watch) return watchList(cli, look, notice)
   const actors = await look()
