@@ -1,0 +1,75 @@
+// Chooses the recipe of a source: the first language that is there decides.
+import { findApps } from './apps.ts'
+import type { Facts } from './facts.ts'
+import { languages } from './languages/index.ts'
+import { readProcfile } from './procfile.ts'
+import { isRefusal, type Reasoned, type Recipe, type Refusal, refuse, type Wishes } from './recipe.ts'
+
+/** Never needed in an image, and of no use to a build. */
+const ignoredAlways = [
+  '.git',
+  '.env',
+  '.env.*',
+  '!.env.example',
+  'Dockerfile*',
+  '.dockerignore',
+  '**/.DS_Store',
+]
+
+export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Recipe | Refusal {
+  const processes = readProcfile(facts.app)
+  const wishes = toWishes(settings, processes)
+  const language = languages.find(({ isHere }) => isHere(facts.app))
+  if (language === undefined) return nothingFits(facts)
+  const draft = language.draft(facts, wishes)
+  if (isRefusal(draft)) return draft
+  const { context = facts.rootDir, ignore = [], ...rest } = draft
+  const own = facts.top.in(context).text('.dockerignore').split(/\r?\n/).filter(Boolean)
+  return {
+    port: null,
+    site: null,
+    proposals: [],
+    ...rest,
+    context,
+    ignore: [...ignoredAlways, ...ignore, ...own],
+    preDeploy: reasoned(processes.get('release'), 'the release line of the Procfile'),
+    workers: [...processes]
+      .filter(([name]) => name !== 'web' && name !== 'release')
+      .map(([name, command]) => ({ name, command })),
+  }
+}
+
+/** The settings of a service that recipes follow. */
+export interface Settings {
+  type: Wishes['type']
+  build_command: string | null
+  start_command: string | null
+  publish_dir: string | null
+  env: string[]
+}
+
+function toWishes(settings: Partial<Settings>, processes: Map<string, string>): Wishes {
+  const { type = 'web_service', build_command, start_command, publish_dir = null, env = [] } = settings
+  const main = type === 'background_worker' && !processes.has('web') ? 'worker' : 'web'
+  return {
+    type,
+    build: reasoned(build_command, 'build_command of the service'),
+    start:
+      reasoned(start_command, 'start_command of the service') ??
+      reasoned(processes.get(main), `the ${main} line of the Procfile`),
+    publishDir: publish_dir,
+    env,
+  }
+}
+
+function reasoned(command: string | null | undefined, reason: string): Reasoned | null {
+  return command ? { command, reason } : null
+}
+
+function nothingFits(facts: Facts): Refusal {
+  const apps = findApps(facts)
+  const lookedFor = languages.flatMap(({ evidence }) => evidence)
+  if (facts.app.files.size === 0) return refuse('the source is empty', { lookedFor })
+  if (apps.length > 0) return refuse('its apps are in folders of their own', { lookedFor, apps })
+  return refuse('no recipe fits it', { lookedFor })
+}

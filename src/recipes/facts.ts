@@ -1,0 +1,101 @@
+// Reads the facts of an untrusted source: links are not followed, and the search is bounded.
+import { constants } from 'node:fs'
+import { open, opendir } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { Tree } from './tree.ts'
+
+export interface Facts {
+  /** The whole source. */
+  top: Tree
+  /** The folder of the app: what `root_dir` names, or the top. */
+  app: Tree
+  /** The path of the app's folder; empty for the top. */
+  rootDir: string
+}
+
+const maxFiles = 50_000
+const maxDepth = 8
+const maxReadBytes = 256 * 1024
+const maxTotalBytes = 8 * 1024 * 1024
+const skippedFolders = new Set([
+  '.git',
+  'node_modules',
+  '.venv',
+  'venv',
+  '__pycache__',
+  '.next',
+  '.turbo',
+  '.yarn',
+])
+
+/** The files whose text rules read, at any depth: manifests, version files, configurations. */
+const readNames = new Set(
+  `package.json composer.json deno.json deno.jsonc turbo.json nx.json project.json angular.json app.json
+  pnpm-workspace.yaml .yarnrc.yml .npmrc bunfig.toml mise.toml .tool-versions .nvmrc .node-version
+  pyproject.toml Pipfile runtime.txt setup.py .python-version go.mod go.work Cargo.toml rust-toolchain
+  rust-toolchain.toml Gemfile Gemfile.lock config.ru Rakefile .ruby-version .bun-version pom.xml
+  build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle-wrapper.properties
+  system.properties Procfile Staticfile .dockerignore`.split(/\s+/),
+)
+
+/** And sources that may start an app, near the top. */
+const readPatterns = [
+  /(^|\/)(next|vite|astro|svelte|nuxt|remix|react-router|gatsby|vue|app|docusaurus)(\.config)?\.[cm]?[jt]s$/,
+  /(^|\/)requirements[\w.-]*\.txt$/,
+  /^([^/]+\/){0,3}([^/]+\.py|main\.go)$/,
+  /^([^/]+\/){0,2}[^/]+\.(rb|php)$/,
+]
+
+/** `rootDir` is relative to the directory, and inside it. */
+export async function readFacts(
+  directory: string,
+  { rootDir = '' }: { rootDir?: string } = {},
+): Promise<Facts> {
+  const paths = await listFiles(directory)
+  const texts = new Map<string, string>()
+  let totalBytes = 0
+  for (const path of paths.filter(isRead)) {
+    if (totalBytes > maxTotalBytes) break
+    const text = await readSmall(join(directory, path))
+    totalBytes += text.length
+    texts.set(path, text)
+  }
+  const top = new Tree(new Set(paths), texts)
+  const folder = posix.normalize(rootDir).replace(/^\.?\/?$|\/$/g, '')
+  return { top, app: top.in(folder), rootDir: folder }
+}
+
+function isRead(path: string): boolean {
+  return readNames.has(posix.basename(path)) || readPatterns.some((pattern) => pattern.test(path))
+}
+
+/** Those nearest to the top first. */
+async function listFiles(directory: string): Promise<string[]> {
+  const files: string[] = []
+  const folders = ['']
+  for (const folder of folders) {
+    // A name that is not UTF-8 cannot be opened by its text. Unreadable folders are skipped.
+    const entries = await opendir(join(directory, folder)).catch(() => [])
+    for await (const entry of entries) {
+      const path = posix.join(folder, entry.name)
+      if (entry.isFile() || entry.isSymbolicLink()) files.push(path)
+      else if (entry.isDirectory() && !skippedFolders.has(entry.name) && path.split('/').length < maxDepth)
+        folders.push(path)
+      if (files.length + folders.length > maxFiles) return files
+    }
+  }
+  return files
+}
+
+async function readSmall(path: string): Promise<string> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const file = await open(path, flags).catch(() => null)
+  if (file === null) return ''
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile() || stats.size > maxReadBytes) return ''
+    return (await file.readFile('utf8')).replace(/^\uFEFF/, '')
+  } finally {
+    await file.close()
+  }
+}

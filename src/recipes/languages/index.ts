@@ -1,0 +1,7 @@
+// The languages that recipes know, in the order in which they are looked for: an app of Ruby or PHP often
+// has a package.json for its assets.
+import type { Language } from './language.ts'
+import { node } from './node.ts'
+import { pages } from './pages.ts'
+
+export const languages: Language[] = [node, pages]

@@ -1,0 +1,104 @@
+// Prints a recipe as a Dockerfile that people can read and own.
+import { type Recipe, recipeVersion, type Stage, type Step } from './recipe.ts'
+
+export interface PrintOptions {
+  /** Whether the builder knows `RUN --mount`. The classic builder does not. */
+  mounts: boolean
+}
+
+/** Without a `# syntax` line: it would make the engine fetch a frontend from a registry. */
+export function printDockerfile(recipe: Recipe, options: PrintOptions = { mounts: true }): string {
+  const head = [`# ${recipe.title}, by recipe ${recipeVersion} of Berth.`, ...recipe.choices.map(printChoice)]
+  const stages = recipe.stages.flatMap((stage, index) => {
+    const isLast = index === recipe.stages.length - 1
+    return ['', ...printStage(stage, isLast ? lastLines(recipe, stage) : [], options)]
+  })
+  return `${[...head, ...stages].join('\n')}\n`
+}
+
+export function printIgnoreFile(recipe: Recipe): string {
+  return `${recipe.ignore.join('\n')}\n`
+}
+
+function printChoice({ what, reason }: { what: string; reason: string }): string {
+  return `# ${oneLine(what)}: ${oneLine(reason)}`
+}
+
+/** What every last stage has, before its user and its command. */
+function lastLines(recipe: Recipe, stage: Stage): string[] {
+  const base = findBase(recipe, stage)
+  return [
+    ...(base === 'scratch' ? [] : [`LABEL org.opencontainers.image.base.name=${JSON.stringify(base)}`]),
+    ...(recipe.port === null ? [] : [`ENV PORT=${recipe.port}`, `EXPOSE ${recipe.port}`]),
+  ]
+}
+
+function findBase({ stages }: Recipe, { from }: Stage): string {
+  const parent = stages.find(({ name }) => name === from)
+  return parent ? findBase({ stages } as Recipe, parent) : from
+}
+
+function printStage({ name, from, steps }: Stage, last: string[], options: PrintOptions): string[] {
+  const isEnd = ({ do: kind }: Step) => kind === 'user' || kind === 'start'
+  const print = (step: Step) => printStep(step, options)
+  return [
+    `FROM ${from} AS ${name}`,
+    ...steps.filter((step) => !isEnd(step)).map(print),
+    ...last,
+    ...steps.filter(isEnd).map(print),
+  ]
+}
+
+function printStep(step: Step, { mounts }: PrintOptions): string {
+  switch (step.do) {
+    case 'workdir':
+      return `WORKDIR ${step.path}`
+    case 'copy': {
+      const options = [step.from && `--from=${step.from}`, step.owner && `--chown=${step.owner}`].filter(
+        Boolean,
+      )
+      return ['COPY', ...options, ...printPaths([...step.paths, step.to])].join(' ')
+    }
+    case 'run':
+      return ['RUN', ...(mounts ? printMounts(step) : []), printCommand(step, mounts)].join(' ')
+    case 'env':
+      return `ENV ${Object.entries(step.values)
+        .map(([key, value]) => `${key}=${quote(value)}`)
+        .join(' ')}`
+    case 'arg':
+      return step.names.map((name) => `ARG ${name}`).join('\n')
+    case 'user':
+      return `USER ${step.user}`
+    case 'start':
+      return `CMD ${JSON.stringify(step.command).replaceAll('","', '", "')}`
+  }
+}
+
+function printMounts({ caches, secrets }: { caches: string[]; secrets: string[] }): string[] {
+  return [
+    ...caches.map((path) => `--mount=type=cache,target=${path},sharing=locked`),
+    ...secrets.map((id) => `--mount=type=secret,id=${id}`),
+  ]
+}
+
+/** A secret is a file of the step; tools want it in their environment. */
+function printCommand({ command, secrets }: { command: string; secrets: string[] }, mounts: boolean): string {
+  const text = oneLine(command)
+  if (!mounts || secrets.length === 0) return text
+  const values = secrets.map((id) => `${id}="$(cat /run/secrets/${id} 2>/dev/null)"`)
+  return `export ${values.join(' ')} && ${text}`
+}
+
+/** The JSON form is needed for names with blanks. */
+function printPaths(paths: string[]): string[] {
+  return paths.some((path) => /\s/.test(path)) ? [JSON.stringify(paths)] : paths
+}
+
+function quote(value: string): string {
+  return /^[\w@%+=:,./-]+$/.test(value) ? value : JSON.stringify(value)
+}
+
+/** No text of the source may begin a line of its own in the file. */
+function oneLine(text: string): string {
+  return text.replace(/\\?[\p{Cc}\u2028\u2029]+\s*/gu, ' ')
+}

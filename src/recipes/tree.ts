@@ -1,0 +1,83 @@
+// What a recipe knows of a source: the names of its files, and the text of those that rules read.
+import { posix } from 'node:path'
+import { parse as parseToml } from 'smol-toml'
+
+/** Paths are relative to the folder, with `/`. Pure: nothing is read after it was made. */
+export class Tree {
+  constructor(
+    readonly files: ReadonlySet<string>,
+    private readonly texts: ReadonlyMap<string, string>,
+  ) {}
+
+  has(path: string): boolean {
+    return this.files.has(path)
+  }
+
+  /** The first of the paths that is a file. */
+  first(...paths: string[]): string | null {
+    return paths.find((path) => this.files.has(path)) ?? null
+  }
+
+  /** The paths that match, in the order of code units. */
+  find(pattern: RegExp): string[] {
+    return [...this.files].filter((path) => pattern.test(path)).sort()
+  }
+
+  hasFolder(folder: string): boolean {
+    return [...this.files].some((path) => path.startsWith(`${folder}/`))
+  }
+
+  /** Empty for a file that is missing, too large, or of a kind that no rule reads. */
+  text(path: string): string {
+    return this.texts.get(path) ?? ''
+  }
+
+  /** An empty object for a file that is missing or invalid. Comments and trailing commas are allowed. */
+  json(path: string): Record<string, unknown> {
+    return (
+      parseObject(() => JSON.parse(this.text(path)) as unknown) ??
+      parseObject(() => parseJsonc(this.text(path))) ??
+      {}
+    )
+  }
+
+  /** An empty object for a file that is missing or no valid TOML. */
+  toml(path: string): Record<string, unknown> {
+    return parseObject(() => parseToml(this.text(path))) ?? {}
+  }
+
+  /** The tree of a folder in it. The empty path is the tree itself. */
+  in(folder: string): Tree {
+    if (folder === '') return this
+    const inside = (path: string) => path.startsWith(`${folder}/`)
+    const relative = (path: string) => posix.relative(folder, path)
+    return new Tree(
+      new Set([...this.files].filter(inside).map(relative)),
+      new Map([...this.texts].filter(([path]) => inside(path)).map(([path, text]) => [relative(path), text])),
+    )
+  }
+}
+
+/** A tree from its texts, for files that are already in memory. */
+export function treeOf(texts: Record<string, string>): Tree {
+  return new Tree(new Set(Object.keys(texts)), new Map(Object.entries(texts)))
+}
+
+function parseObject(parse: () => unknown): Record<string, unknown> | null {
+  try {
+    const value = parse()
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+/** An unclosed string or comment matches to its end, so the time stays linear. */
+function parseJsonc(text: string): unknown {
+  const string = String.raw`("(?:\\.|[^"\\\n])*"?)`
+  const comment = String.raw`\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)`
+  const withoutComments = text.replace(new RegExp(`${string}|${comment}`, 'g'), '$1')
+  return JSON.parse(withoutComments.replace(new RegExp(`${string}|,(?=\\s*[\\]}])`, 'g'), '$1'))
+}

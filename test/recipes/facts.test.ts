@@ -1,0 +1,30 @@
+// The facts of a source on disk.
+import assert from 'node:assert/strict'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readFacts } from '../../src/recipes/index.ts'
+import { writeTree } from '../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+
+test('facts are the names of all files, and the text of manifests', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, {
+    'apps/web/package.json': '{"name":"web"}',
+    'apps/web/src/secret.ts': 'x',
+    'node_modules/a/package.json': '{}',
+  })
+  const { top, app, rootDir } = await readFacts(folder, { rootDir: './apps/web/' })
+  assert.deepEqual([...top.files].sort(), ['apps/web/package.json', 'apps/web/src/secret.ts'])
+  assert.equal(rootDir, 'apps/web')
+  assert.equal(app.text('package.json'), '{"name":"web"}')
+  assert.equal(app.text('src/secret.ts'), '')
+})
+
+test('a link is a name without a text', async (t) => {
+  const folder = temporaryDirectory(t)
+  symlinkSync('/etc/hostname', join(folder, 'Procfile'))
+  const { app } = await readFacts(folder)
+  assert.ok(app.has('Procfile'))
+  assert.equal(app.text('Procfile'), '')
+})
