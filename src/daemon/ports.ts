@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
-import { type Builder, builderOptions } from '../docker/build/build.ts'
+import { builderOptions, type ImageBuilder } from '../docker/build/build.ts'
 import { openBuildCache } from '../docker/build/build-cache.ts'
 import { createClassic } from '../docker/build/build-classic.ts'
 import { createFallback, openBuilderWatch } from '../docker/build/build-fallback.ts'
@@ -202,7 +202,7 @@ function openBuilder(
     config.builder === 'buildkit'
       ? createFallback(engine, options, builderWatch)
       : createClassic(engine, options)
-  const builder: Builder = { build: (request) => cache.during(() => driver.build(request)) }
+  const builder: ImageBuilder = { build: (request) => cache.during(() => driver.build(request)) }
   const close = () => {
     builderWatch.close()
     cache.close()

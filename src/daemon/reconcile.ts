@@ -7,11 +7,11 @@ import type { Instances, ListFilter } from '../docker/containers/instances.ts'
 import { listFormerContainers, listFormerImages } from '../docker/engine/former-names.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
 import { listImages, removeImage } from '../docker/images/images.ts'
-import { removeFormerArchives } from '../effects/deploy/source/archive.ts'
 import { imagesInUse, ownerState } from '../effects/engine/images-in-use.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
 import type { SharedPorts } from '../effects/ports.ts'
 import { codeOf, messageOf } from '../errors.ts'
+import { removeFormerArchives } from '../sources/archive.ts'
 
 interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage' | 'logger'> {
   instances: Instances

@@ -8,9 +8,9 @@ import { createOutputLines } from '../logs/output-lines.ts'
 import {
   attempt,
   type BuildAttempt,
-  type Builder,
   type BuilderOptions,
   type BuildRequest,
+  type ImageBuilder,
   messagesOf,
 } from './build.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
@@ -25,7 +25,7 @@ export function createClassic(
   engine: Engine,
   { owner, guard, run }: BuilderOptions,
   check: (dockerfile: string) => void = () => {},
-): Builder {
+): ImageBuilder {
   const buildOnce = (request: BuildRequest) =>
     guard.run((watch) =>
       attempt(engine, owner, request, async (build) => {

@@ -11,7 +11,7 @@ import { buildKitFeature } from '../dockerfile/dockerfile.ts'
 import type { Engine } from '../engine/client.ts'
 import { upload } from '../engine/raw-requests.ts'
 import { streamLines } from '../engine/stream-lines.ts'
-import type { Builder, BuilderOptions, BuildRequest } from './build.ts'
+import type { BuilderOptions, BuildRequest, ImageBuilder } from './build.ts'
 import { createClassic } from './build-classic.ts'
 import { createBuildKit } from './build-kit.ts'
 
@@ -158,7 +158,7 @@ async function removeImages({ call, docker }: Engine): Promise<void> {
 }
 
 /** Throws `builder_hangs` while BuildKit hangs, for a Dockerfile that needs it. */
-export function createFallback(engine: Engine, options: BuilderOptions, watch: BuilderWatch): Builder {
+export function createFallback(engine: Engine, options: BuilderOptions, watch: BuilderWatch): ImageBuilder {
   const buildKit = createBuildKit(engine, options)
   const classic = createClassic(engine, options, refuseNeed)
   return {

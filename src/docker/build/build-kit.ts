@@ -4,9 +4,9 @@ import type { Engine } from '../engine/client.ts'
 import {
   attempt,
   type BuildAttempt,
-  type Builder,
   type BuilderOptions,
   type BuildRequest,
+  type ImageBuilder,
   messagesOf,
 } from './build.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
@@ -21,7 +21,7 @@ type Message = { error?: string } & (
   | { id?: undefined }
 )
 
-export function createBuildKit(engine: Engine, { owner, guard, run }: BuilderOptions): Builder {
+export function createBuildKit(engine: Engine, { owner, guard, run }: BuilderOptions): ImageBuilder {
   const buildOnce = (request: BuildRequest) =>
     guard.run((watch) => attempt(engine, owner, request, (started) => buildInSession(started, watch)))
   return { build: (request) => run(() => againAfterFaults(request.onLine, () => buildOnce(request))) }

@@ -12,7 +12,7 @@ import type { BuildLine } from './build-log.ts'
 import type { BuildSecret } from './build-session.ts'
 import { killOrphans } from './build-steps.ts'
 
-export interface Builder {
+export interface ImageBuilder {
   /**
    * Throws `build_failed` with one line that names the step, or what an engine call throws. An abort of
    * `signal` ends the build's processes immediately and throws its reason; only `signal` bounds the time.

@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit'
-import type { Builder } from '../../docker/build/build.ts'
+import type { ImageBuilder } from '../../docker/build/build.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Publication } from '../../domain/domains.ts'
 import type { HostRules } from '../../git/remote-host.ts'
@@ -18,7 +18,7 @@ export interface DeployPorts extends SharedPorts, EnginePorts, AddressPorts {
   logCollector: Pick<LogCollector, 'drained'>
   edge: Edge
   publication: Publication
-  builder: Builder
+  builder: ImageBuilder
   /** First come, first served is fair between services, because each has at most one running deploy. */
   buildSlots: LimitFunction
   /** Why live deploys are degraded, by their id. Each round of the upkeep reports the reason again. */

@@ -1,7 +1,7 @@
 // What only the classic builder does: a memory limit, no secrets, and containers of its steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Builder } from '../../../src/docker/build/build.ts'
+import type { ImageBuilder } from '../../../src/docker/build/build.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
 import { buildContainers, drivers, prepareBuild, unlimited } from '../../support/docker/build-site.ts'
@@ -60,7 +60,7 @@ test('an aborted build leaves no container', async (t) => {
 })
 
 /** Without a guard: the engine alone limits each step, as it does for a daemon that is not root. */
-function limited({ engine, owner }: DockerSite): Builder {
+function limited({ engine, owner }: DockerSite): ImageBuilder {
   const guard = openBuildGuard('tcp://elsewhere', owner, { memoryMb: 32, cpus: 0.5, pids: null })
   return createClassic(engine, { ...unlimited(owner), guard })
 }

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import {
-  type Builder,
   type BuilderOptions,
   type BuildRequest,
   builderOptions,
+  type ImageBuilder,
 } from '../../../src/docker/build/build.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import { openBuildGuard } from '../../../src/docker/build/build-guard.ts'
@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../system/directory.ts'
 import { type DockerSite, openDockerSite } from './docker-site.ts'
 
 /** Creates a builder. Another engine than the site's is one that the test breaks. */
-type Driver = (site: EngineSite, engine?: Engine) => Builder
+type Driver = (site: EngineSite, engine?: Engine) => ImageBuilder
 type EngineSite = Pick<DockerSite, 'engine' | 'owner'>
 
 /** Both builders, by their names for `--builder`. Each must pass the same tests. */
@@ -35,7 +35,7 @@ export function unlimited(owner: Owner): BuilderOptions {
 const stepPattern = /^(#\d+ (\[\d+\/\d+\] |\d+\.\d{3} )?|Step \d+\/\d+ : )/
 
 interface BuildSite extends DockerSite {
-  builder: Builder
+  builder: ImageBuilder
 }
 
 export async function openBuildSite(t: TestContext, driver: Driver): Promise<BuildSite> {

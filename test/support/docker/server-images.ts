@@ -1,13 +1,13 @@
 // The images that the product pulls by default: HAProxy for `--edge-image`, nginx, and a server of static
 // sites for `--static-image`.
 
-import { sitePort } from '../../../src/domain/service-types.ts'
 import {
   entrypoint,
   serverFiles,
   serverUser,
   siteOwner,
-} from '../../../src/effects/deploy/build/site-server.ts'
+} from '../../../src/builders/static-site/site-server.ts'
+import { sitePort } from '../../../src/domain/service-types.ts'
 import type { RootFilesystem } from '../debian/root-filesystem.ts'
 import { ensureEngine } from './engine.ts'
 import { ensureTestImage, type TestRecipe } from './images.ts'

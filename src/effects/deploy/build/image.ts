@@ -1,6 +1,7 @@
 // Builds the image of a deploy. Its name is derived from the deploy's id, so it is never built twice.
 import { inTurn } from '../../../async/in-turn.ts'
 import { sleep } from '../../../async/sleep.ts'
+import { chooseBuilder } from '../../../builders/index.ts'
 import { emptyBuildCache } from '../../../docker/build/build-cache.ts'
 import { imageName } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
@@ -10,8 +11,7 @@ import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { DeployPhase } from '../phase.ts'
 import { removeWork } from '../source/source.ts'
-import { buildDockerfile } from './dockerfile.ts'
-import { buildSite } from './static-site.ts'
+import { createBuildJob } from './job.ts'
 
 interface BuildInput {
   clearCache: boolean
@@ -62,11 +62,12 @@ async function buildInSlot(phase: DeployPhase, { clearCache, timeoutMs }: BuildI
   const expired = AbortSignal.timeout(timeoutMs)
   const either = AbortSignal.any([signal, expired])
   try {
-    const make = phase.release.settings.type === 'static_site' ? buildSite : buildDockerfile
     const build = () =>
       guardDockerDisk(ports, 'a build', either, async (bound) => {
         // If the engine became unavailable at the very end, the build may still have finished.
-        if (!(await inspectImage(ports.engine, image))) await make(phase.withSignal(bound), image, clearCache)
+        if (await inspectImage(ports.engine, image)) return
+        const job = createBuildJob(phase.withSignal(bound), clearCache)
+        await (await chooseBuilder(job)).build(job)
       })
     const onUnavailable = () => log.info('the Docker engine became unavailable: building again')
     await phase.withSignal(either).withEngine(build, onUnavailable)

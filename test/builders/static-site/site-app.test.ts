@@ -1,7 +1,7 @@
 // An app of one page in the image of the static server, on a port that only root may have elsewhere.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { servedSite } from '../../../support/docker/served-site.ts'
+import { servedSite } from '../../support/docker/served-site.ts'
 
 const home = '<!doctype html><title>App</title>'
 const script = 'console.log("hello")'

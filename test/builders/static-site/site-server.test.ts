@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { inspectImage } from '../../../../src/docker/images/images.ts'
-import { servedSite } from '../../../support/docker/served-site.ts'
+import { inspectImage } from '../../../src/docker/images/images.ts'
+import { servedSite } from '../../support/docker/served-site.ts'
 
 const home = `<!doctype html><title>Home</title>${'<p>Hello</p>'.repeat(100)}`
 const script = 'console.log("hello")\n'.repeat(100)

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createClassic } from '../../../../src/docker/build/build-classic.ts'
-import { createBuildKit } from '../../../../src/docker/build/build-kit.ts'
-import { imageName, treeName } from '../../../../src/docker/engine/names.ts'
 import {
   isMissing,
   type Site,
   siteDockerfile,
   siteIgnore,
-} from '../../../../src/effects/deploy/build/static-site.ts'
-import { createIds } from '../../../../storage/store/ids.ts'
-import { writeTree } from '../../../support/archive/write-tree.ts'
-import { unlimited } from '../../../support/docker/build-site.ts'
-import { type DockerSite, openDockerSite } from '../../../support/docker/docker-site.ts'
-import { temporaryDirectory } from '../../../support/system/directory.ts'
+} from '../../../src/builders/static-site/static-site.ts'
+import { createClassic } from '../../../src/docker/build/build-classic.ts'
+import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
+import { imageName, treeName } from '../../../src/docker/engine/names.ts'
+import { createIds } from '../../../storage/store/ids.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { unlimited } from '../../support/docker/build-site.ts'
+import { type DockerSite, openDockerSite } from '../../support/docker/docker-site.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const site: Site = {
   server: 'server:1',

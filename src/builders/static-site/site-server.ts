@@ -3,9 +3,9 @@
 
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, posix } from 'node:path'
-import type { Engine } from '../../../docker/engine/client.ts'
-import { findNewestImage, obtainOfficialImage } from '../../../docker/images/official-image.ts'
-import { sitePort } from '../../../domain/service-types.ts'
+import type { Engine } from '../../docker/engine/client.ts'
+import { findNewestImage, obtainOfficialImage } from '../../docker/images/official-image.ts'
+import { sitePort } from '../../domain/service-types.ts'
 
 /** Each build resolves the tag, so a site gets the fixes of this nginx with its next deploy. */
 const officialImage = 'nginx:1.28-alpine-slim'

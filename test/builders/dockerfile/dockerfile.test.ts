@@ -1,79 +1,14 @@
-// What a build gets of its source and its env, and what its failures say.
+// What the failures of a Dockerfile say.
 import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import {
-  buildInputs,
-  explainMissingFile,
-  suggestionLines,
-} from '../../../../src/effects/deploy/build/dockerfile.ts'
-import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
-import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
-import { Failure } from '../../../../src/errors.ts'
-import type { ServiceRow } from '../../../../storage/services.ts'
-import { StorageError } from '../../../../storage/store/errors.ts'
-import { createIds } from '../../../../storage/store/ids.ts'
-import { writeTree } from '../../../support/archive/write-tree.ts'
-import { standIn } from '../../../support/effects/stand-in.ts'
-import { serviceRow, transitionOf } from '../../../support/storage/store-fixtures.ts'
-import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
-import { temporaryDirectory } from '../../../support/system/directory.ts'
-
-/** One deploy whose env has a reference to the service `other`. */
-async function openRun(t: TestContext, wishes: Partial<ServiceRow> = {}) {
-  const storage = await temporaryStorage(t)
-  const id = createIds().newId('dep')
-  const settings = { ...serviceRow(), ...wishes }
-  const env = [
-    { key: 'PLAIN', value: 'x' },
-    { key: 'BUILDKIT_CACHE_MOUNT_NS', value: 'other' },
-    { key: 'URL', value: `\${{service.other.internalUrl}}` },
-  ]
-  await storage.services.create(settings)
-  await storage.actors.create(transitionOf({ id }))
-  await storage.releases.freeze(id, () => ({ settings, env, resolved: null }))
-  const ports = standIn<DeployPorts>({ storage })
-  return new DeployPhase(ports, { id, serviceId: settings.id }, t.signal)
-}
-
-test('a build omits variables with unresolved references', async (t) => {
-  const { secrets } = buildInputs(await openRun(t))
-
-  assert.deepEqual(
-    secrets.map(({ key }) => key),
-    ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'],
-  )
-})
-
-test('a build omits reserved arguments that a former version stored, and its log says so', async (t) => {
-  const build_args = { MODE: 'fast', BUILDKIT_SYNTAX: 'elsewhere/frontend' }
-  const run = await openRun(t, { build_env: ['PLAIN', 'BUILDKIT_CACHE_MOUNT_NS'], build_args })
-  const lines: string[] = []
-  run.log.info = (line) => void lines.push(line)
-
-  const { buildArgs } = buildInputs(run)
-
-  assert.deepEqual(buildArgs, { PLAIN: 'x', MODE: 'fast' })
-  assert.deepEqual(lines, [
-    'the build runs without the build argument BUILDKIT_CACHE_MOUNT_NS: ' +
-      'Berth sets it, to another value for each service',
-    'the build runs without the build argument BUILDKIT_SYNTAX: ' +
-      "a '# syntax=' line in the Dockerfile does the same",
-  ])
-})
-
-test('a damaged row is not treated as a missing one', async (t) => {
-  const { ports, release, log } = await openRun(t)
-  const damaged = () => {
-    throw new StorageError('row_damaged', 'the row fails its checksum')
-  }
-  const storage = { ...ports.storage, services: { ...ports.storage.services, get: damaged } }
-
-  assert.throws(() => buildInputs(standIn<DeployPhase>({ ports: { storage }, release, log })), {
-    code: 'row_damaged',
-  })
-})
+import { explainMissingFile, suggestionLines } from '../../../src/builders/dockerfile/dockerfile.ts'
+import { Failure } from '../../../src/errors.ts'
+import { archive } from '../../../src/sources/archive.ts'
+import { git } from '../../../src/sources/git.ts'
+import { writeTree } from '../../support/archive/write-tree.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const nowhere = 'it is not in the source; if .gitignore leaves it out, a step of the Dockerfile must make it'
 
@@ -106,7 +41,7 @@ const cases = [
   {
     name: 'a file that is nowhere in an upload',
     files: {},
-    isUpload: true,
+    from: archive,
     missing: 'dist/api',
     reason:
       'it is not in the source; ' +
@@ -114,7 +49,7 @@ const cases = [
   },
 ]
 
-for (const { name, files, rootDir = '.', missing, reason, isUpload = false } of cases) {
+for (const { name, files, rootDir = '.', missing, reason, from = git } of cases) {
   test(`the reason is named for ${name}`, async (t) => {
     const sourceDir = realpathSync(temporaryDirectory(t))
     writeTree(sourceDir, files)
@@ -124,7 +59,7 @@ for (const { name, files, rootDir = '.', missing, reason, isUpload = false } of 
       contextDir: join(sourceDir, rootDir),
       dockerfile: 'Dockerfile',
       sourceDir,
-      isUpload,
+      ...from,
     })
 
     assert.ok(explained instanceof Failure)
@@ -141,7 +76,7 @@ test('the reason never depends on files of the host outside the source', async (
   symlinkSync(join(outside, 'secret'), join(sourceDir, 'Dockerfile.dockerignore'))
   const reasonOf = async (missing: string) => {
     const failure = new Failure('build_failed', 'COPY x').with({ missing_path: missing })
-    const source = { contextDir: sourceDir, dockerfile: 'Dockerfile', sourceDir, isUpload: false }
+    const source = { contextDir: sourceDir, dockerfile: 'Dockerfile', sourceDir, ...git }
     return ((await explainMissingFile(failure, source)) as Failure).message
   }
 
@@ -151,7 +86,7 @@ test('the reason never depends on files of the host outside the source', async (
 })
 
 test('other failures stay as they are', async () => {
-  const source = { contextDir: '/', dockerfile: 'Dockerfile', sourceDir: '/', isUpload: false }
+  const source = { contextDir: '/', dockerfile: 'Dockerfile', sourceDir: '/', ...git }
   for (const error of [new Error('lost'), new Failure('build_failed', 'RUN x exited with code 1')]) {
     assert.equal(await explainMissingFile(error, source), error)
   }

@@ -2,36 +2,40 @@
 // will unpack.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
-import type { ActorRecord } from '../../../../storage/actors/actors.ts'
-import type { Storage } from '../../../../storage/index.ts'
-import type { ServiceSettings } from '../../../../storage/services.ts'
-import { unpackArchive } from '../../../archive/unpack.ts'
-import { Failure, messageOf } from '../../../errors.ts'
-import { size } from '../../../quantities.ts'
-import { availableBytes } from '../../disk/disk.ts'
-import type { DeployPhase } from '../phase.ts'
-import type { DeployPorts } from '../ports.ts'
+import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
+import type { ActorRecord } from '../../storage/actors/actors.ts'
+import type { Storage } from '../../storage/index.ts'
+import type { ServiceSettings } from '../../storage/services.ts'
+import { unpackArchive } from '../archive/unpack.ts'
+import { Failure, messageOf } from '../errors.ts'
+import { size } from '../quantities.ts'
+import type { FetchJob, Source } from './source.ts'
+
+export const archive: Source = {
+  fetch: unpackSource,
+  ignoredFileAdvice:
+    'if .gitignore leaves it out of uploads, write it or its folder into .berthignore, after a !',
+}
 
 /** Creates the directory. Throws `source_not_found`, `archive_invalid` and `insufficient_storage`. */
-export async function unpackSource(phase: DeployPhase, source: DeploySource, directory: string) {
-  const { ports, id, log, signal, release } = phase
-  const { archives } = ports.storage
-  const archiveId = archiveOf({ id, source })
+async function unpackSource(job: FetchJob) {
+  const { deployId, source, settings, onLine } = job
+  const { archives } = job.storage
+  const archiveId = archiveOf({ id: deployId, source })
   if (!archives.has(archiveId)) {
     throw new Failure('source_not_found', `the archive that was uploaded with ${archiveId} is gone`)
   }
   const unpacked = await unpackArchive({
     file: archives.path(archiveId),
-    directory,
-    signal,
-    roomBytes: await availableBytes(ports.settings),
-    keepsFolder: (tree, folder) => isFolderInSettings(tree, folder, release.settings),
+    directory: job.directory,
+    signal: job.signal,
+    roomBytes: await job.roomBytes(),
+    keepsFolder: (tree, folder) => isFolderInSettings(tree, folder, settings),
   })
-  if (unpacked.leftOut) log.info(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
+  if (unpacked.leftOut) onLine(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
-  log.info(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
-  await removeFormerArchives(ports)
+  onLine(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
+  await removeFormerArchives(job)
   return { commitSha: null, commitMessage: null }
 }
 
@@ -49,7 +53,7 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
 }
 
 /** Works after a crash too. An archive that cannot be removed now is retried with the next upload. */
-export async function removeFormerArchives({ storage, logger }: Pick<DeployPorts, 'storage' | 'logger'>) {
+export async function removeFormerArchives({ storage, logger }: Pick<FetchJob, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
     try {
       if (isReplaced(storage, id)) await storage.archives.remove(id)

@@ -1,40 +1,43 @@
 // Builds a static site: a folder of the source, or of what its Dockerfile built, in the image of a server.
 // With a Dockerfile there are two builds, and the intermediate image must be removed afterwards.
-import { mkdir, realpath, stat, writeFile } from 'node:fs/promises'
+import { realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
-import type { ServiceSettings } from '../../../../storage/services.ts'
-import { ignoreLines, readIgnoreFile } from '../../../docker/dockerfile/ignore-rules.ts'
-import { treeName } from '../../../docker/engine/names.ts'
-import { inspectImage, removeImage } from '../../../docker/images/images.ts'
-import { Failure, messageOf } from '../../../errors.ts'
-import type { DeployPhase } from '../phase.ts'
-import { checkoutDirectory, isInside, resolveInside, resolveRoot, workDirectory } from '../source/source.ts'
-import { buildDockerfile, imageLabels } from './dockerfile.ts'
+import type { ServiceSettings } from '../../../storage/services.ts'
+import { ignoreLines, readIgnoreFile } from '../../docker/dockerfile/ignore-rules.ts'
+import { inspectImage, removeImage } from '../../docker/images/images.ts'
+import { Failure, messageOf } from '../../errors.ts'
+import { isInside, resolveInside } from '../../sources/source-path.ts'
+import type { Builder, BuildJob } from '../builder.ts'
+import { buildOwnDockerfile, hasDockerfile } from '../dockerfile/dockerfile.ts'
+import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
 import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-server.ts'
+
+export const staticSite: Builder = {
+  name: 'static-site',
+  detects: async ({ settings }) => settings.type === 'static_site',
+  build: buildSite,
+}
 
 /** Usual folders of static sites, to suggest one when none was set. */
 const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
 
-/** Builds the image of a static site's deploy. Throws `site_not_found`, and what a build throws. */
-export async function buildSite(phase: DeployPhase, image: string, clearCache: boolean): Promise<void> {
-  const { ports, id, release } = phase
-  const { dockerfile_path, root_dir } = release.settings
-  const root = await resolveRoot(phase)
-  const usual = join(root_dir ?? '.', 'Dockerfile')
-  const hasDockerfile = dockerfile_path !== null || (await isInside(checkoutDirectory(ports, id), usual))
-  await (hasDockerfile ? buildFromDockerfile(phase, image, clearCache) : buildFromSource(phase, image, root))
+/** Throws `site_not_found`, and what a build throws. */
+async function buildSite(job: BuildJob): Promise<void> {
+  const root = await resolveRoot(job)
+  if (!(await hasDockerfile(job))) return serveSource(job, root)
+  await serveTree(job, () => buildOwnDockerfile(job, job.tree))
 }
 
-async function buildFromSource(phase: DeployPhase, image: string, root: string): Promise<void> {
-  const { settings } = phase.release
+async function serveSource(job: BuildJob, root: string): Promise<void> {
+  const { settings, log } = job
   const folder = await findFolder(settings, root)
-  phase.log.info(`the site is ${describeFolder(settings)} of the source`)
-  // The context is the deploy's whole work directory, so that the Dockerfile is not a part of the site.
-  const contextDir = await realpath(workDirectory(phase.ports, phase.id))
+  log.info(`the site is ${describeFolder(settings)} of the source`)
+  // The context is the deploy's whole folder, so that the Dockerfile is not a part of the site.
+  const contextDir = await realpath(job.directory)
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
   const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
   const found = { from: null, folder: site, needsIndex: false }
-  await buildServer(phase, image, contextDir, ignore, found).catch((error: unknown) => {
+  await buildServer(job, contextDir, ignore, found).catch((error: unknown) => {
     if (!isMissing(error)) throw error
     throw new Failure('site_not_found', `${describeFolder(settings)} is left out by .dockerignore`)
   })
@@ -68,30 +71,28 @@ async function missingFolderFailure(root: string): Promise<Failure> {
   return new Failure('site_not_found', problem)
 }
 
-async function buildFromDockerfile(phase: DeployPhase, image: string, clearCache: boolean): Promise<void> {
-  const { ports, log } = phase
-  const { publish_dir, spa_fallback } = phase.release.settings
-  const tree = treeName(ports.owner, phase.service.name, phase.id)
+/** Serves the publish dir of the intermediate image that `buildTree` builds. */
+async function serveTree(job: BuildJob, buildTree: () => Promise<void>): Promise<void> {
+  const { publish_dir, spa_fallback } = job.settings
+  const from = job.tree.tag
   try {
-    await buildDockerfile(phase, tree, clearCache, 'tree')
-    const folder = await folderInImage(phase, tree)
-    const site = { from: tree, folder, needsIndex: publish_dir === null || spa_fallback }
-    log.info(`the site is ${folder} of the last stage`)
-    await buildServer(phase, image, await createGeneratedDirectory(phase), [], site).catch(
-      (error: unknown) => {
-        throw isMissing(error) ? notInImage(site) : error
-      },
-    )
+    await buildTree()
+    const folder = await folderInImage(job)
+    const site = { from, folder, needsIndex: publish_dir === null || spa_fallback }
+    job.log.info(`the site is ${folder} of the last stage`)
+    await buildServer(job, await createGeneratedDirectory(job), [], site).catch((error: unknown) => {
+      throw isMissing(error) ? notInImage(site) : error
+    })
   } finally {
-    await removeTree(phase, tree)
+    await removeTree(job)
   }
 }
 
 /** `publish_dir`, resolved like an argument of `cd` in the last stage. */
-async function folderInImage({ ports, release }: DeployPhase, tree: string): Promise<string> {
-  const { publish_dir } = release.settings
+async function folderInImage({ engine, tree, settings }: BuildJob): Promise<string> {
+  const { publish_dir } = settings
   if (publish_dir === null) return '/'
-  const image = await inspectImage(ports.engine, tree)
+  const image = await inspectImage(engine, tree.tag)
   return posix.resolve('/', image?.workingDir ?? '/', publish_dir)
 }
 
@@ -102,53 +103,46 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
 }
 
 /** If the image cannot be removed now, the cleanup of the deploy and the next start retry it. */
-async function removeTree({ ports }: DeployPhase, tree: string): Promise<void> {
-  await removeImage(ports.engine, ports.owner, tree).catch((error: unknown) => {
-    const fields = { image: tree, reason: messageOf(error) }
-    ports.logger.info(fields, 'the intermediate image of a static site could not be removed')
+async function removeTree({ engine, owner, tree, logger }: BuildJob): Promise<void> {
+  await removeImage(engine, owner, tree.tag).catch((error: unknown) => {
+    const fields = { image: tree.tag, reason: messageOf(error) }
+    logger.info(fields, 'the intermediate image of a static site could not be removed')
   })
 }
 
 async function buildServer(
-  phase: DeployPhase,
-  image: string,
+  job: BuildJob,
   contextDir: string,
   ignore: string[],
   site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
 ): Promise<void> {
-  const { ports, log, signal } = phase
-  const directory = await createGeneratedDirectory(phase)
-  const server = await prepareServer(phase, contextDir, join(directory, 'server'))
+  const directory = await createGeneratedDirectory(job)
+  const server = await prepareServer(job, contextDir, join(directory, 'server'))
   const dockerfile = join(directory, 'Dockerfile')
-  const isSpa = phase.release.settings.spa_fallback
+  const isSpa = job.settings.spa_fallback
   await writeFile(dockerfile, siteDockerfile({ ...site, ...server, isSpa }))
-  await ports.builder.build({
+  await job.driver.build({
+    ...job.image,
     contextDir,
     dockerfile: relative(contextDir, dockerfile),
     ignore: server.serverFolder === null ? ignore : [...ignore, `!${server.serverFolder}`],
-    tag: image,
-    labels: imageLabels(phase, 'image'),
     noCache: false,
     cacheNamespace: '',
     buildArgs: {},
     secrets: [],
-    registries: ports.storage.registries.list(),
-    onLine: log.build,
-    signal,
+    registries: job.registries,
+    onLine: job.log.build,
+    signal: job.signal,
   })
 }
 
-/** For files that Berth generates, outside of the checkout: no file of the source can interfere. */
-async function createGeneratedDirectory({ ports, id }: DeployPhase): Promise<string> {
-  const directory = join(workDirectory(ports, id), 'generated')
-  await mkdir(directory, { recursive: true })
-  return realpath(directory)
-}
-
 /** The image of --static-image, or nginx and the files in `folder` that configure it. */
-async function prepareServer({ ports, log, signal }: DeployPhase, contextDir: string, folder: string) {
-  const { engine, settings } = ports
-  if (settings.staticImage !== '') return { server: settings.staticImage, serverFolder: null }
+async function prepareServer(
+  { engine, staticImage, log, signal }: BuildJob,
+  contextDir: string,
+  folder: string,
+) {
+  if (staticImage !== '') return { server: staticImage, serverFolder: null }
   const server = await obtainNginx(engine, ({ reason }) => log.info(reason), signal)
   log.info(`the server is ${server}`)
   await writeServerFiles(folder)

@@ -1,0 +1,12 @@
+// The builders, in order of precedence.
+import type { Builder, BuildJob } from './builder.ts'
+import { dockerfile } from './dockerfile/dockerfile.ts'
+import { staticSite } from './static-site/static-site.ts'
+
+const builders: Builder[] = [staticSite, dockerfile]
+
+/** If none fits, the last one explains what is missing. */
+export async function chooseBuilder(job: BuildJob): Promise<Builder> {
+  for (const builder of builders) if (await builder.detects(job)) return builder
+  return dockerfile
+}
