@@ -17,6 +17,7 @@ import { addInstanceCommands } from './commands/instances.ts'
 import { addJobCommands } from './commands/jobs.ts'
 import { addLogCommands } from './commands/logs.ts'
 import { addOpenCommands } from './commands/open.ts'
+import { addRecipeCommands } from './commands/recipe.ts'
 import { addScheduleCommands } from './commands/schedule.ts'
 import { addActivityCommands } from './commands/server/activity.ts'
 import { addActorCommands } from './commands/server/actors.ts'
@@ -43,6 +44,7 @@ import { wrongUsage } from './wrong-usage.ts'
 const groups: Record<string, ((program: BerthCommand) => void)[]> = {
   'Deploy:': [
     addUpCommands,
+    addRecipeCommands,
     addDeployCommands,
     addRollbackCommands,
     addDiffCommands,

@@ -46,21 +46,27 @@ const readPatterns = [
   /^([^/]+\/){0,2}[^/]+\.(rb|php)$/,
 ]
 
-/** `rootDir` is relative to the directory, and inside it. */
+export interface ReadOptions {
+  /** Relative to the directory, and inside it. */
+  rootDir?: string
+  /** The files of the source, if not all files of the directory are. */
+  paths?: string[]
+}
+
 export async function readFacts(
   directory: string,
-  { rootDir = '' }: { rootDir?: string } = {},
+  { rootDir = '', paths }: ReadOptions = {},
 ): Promise<Facts> {
-  const paths = await listFiles(directory)
+  const files = paths ?? (await listFiles(directory))
   const texts = new Map<string, string>()
   let totalBytes = 0
-  for (const path of paths.filter(isRead)) {
+  for (const path of files.filter(isRead)) {
     if (totalBytes > maxTotalBytes) break
     const text = await readSmall(join(directory, path))
     totalBytes += text.length
     texts.set(path, text)
   }
-  const top = new Tree(new Set(paths), texts)
+  const top = new Tree(new Set(files), texts)
   const folder = posix.normalize(rootDir).replace(/^\.?\/?$|\/$/g, '')
   return { top, app: top.in(folder), rootDir: folder }
 }

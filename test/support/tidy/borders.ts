@@ -99,7 +99,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/recipes/',
-    packages: ['package-manager-detector', 'semver', 'smol-toml'],
+    packages: ['diff', 'package-manager-detector', 'semver', 'smol-toml'],
     node: true,
     values: ['src/recipes/'],
     types: [],

@@ -1,0 +1,147 @@
+// `berth init`, which writes the Dockerfile of a recipe into a folder, and `berth recipe`, which shows it.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, posix, resolve } from 'node:path'
+import type { Recipe, Settings } from '../../recipes/index.ts'
+import type { Cli } from '../client/session.ts'
+import type { BerthCommand } from '../command.ts'
+import { CliFailure, exitCodes } from '../failure.ts'
+import { printDone, printNext } from '../follow-up.ts'
+import { plain, type Style } from '../terminal/output.ts'
+
+interface InitOptions {
+  dryRun?: boolean
+  type?: Settings['type']
+  rootDir?: string
+  buildCommand?: string
+  startCommand?: string
+  publishDir?: string
+}
+
+interface RecipeOptions extends InitOptions {
+  diff?: boolean
+}
+
+interface Made {
+  recipe: Recipe
+  dockerfile: string
+  ignoreFile: string
+}
+
+const styles: Record<string, Style> = { '-': 'red', '+': 'green' }
+
+export function addRecipeCommands(program: BerthCommand): void {
+  withRecipeOptions(program.command('init'))
+    .argument('[dir]', 'the folder of the source', '.')
+    .description('write the Dockerfile of a folder, by a recipe; from then on it is yours')
+    .option('--dry-run', 'only print it')
+    .examples('berth init --dry-run', "berth init ./shop --start-command 'node server.js'")
+    .runs(init)
+  withRecipeOptions(program.command('recipe'))
+    .argument('[dir]', 'the folder of the source', '.')
+    .description('show what a recipe chooses for a folder, and why')
+    .option('--diff', "show what it would change in the folder's Dockerfile")
+    .examples('berth recipe', 'berth recipe --diff ./shop')
+    .runs((cli: Cli, directory: string, options: RecipeOptions) =>
+      options.diff ? showDifference(cli, directory, options) : showChoices(cli, directory, options),
+    )
+}
+
+function withRecipeOptions(command: BerthCommand): BerthCommand {
+  return command
+    .option('--type <type>', 'the type of the service, such as static_site')
+    .option('--root-dir <path>', 'the folder of the app, if it is not the top')
+    .option('--build-command <command>', 'instead of the build command of the recipe')
+    .option('--start-command <command>', 'instead of the start command of the recipe')
+    .option('--publish-dir <path>', 'the folder of the pages that a build makes')
+}
+
+async function init(cli: Cli, directory: string, options: InitOptions): Promise<void> {
+  const folder = resolve(cli.cwd, directory)
+  const { recipe, dockerfile, ignoreFile } = await makeRecipe(cli, folder, options)
+  if (cli.out.isJson) cli.out.json({ ...recipe, dockerfile, ignore_file: ignoreFile })
+  if (options.dryRun) {
+    if (!cli.out.isJson) for (const line of dockerfile.trimEnd().split('\n')) cli.out.print(plain(line))
+    return
+  }
+  const rootDir = options.rootDir ?? '.'
+  // In a workspace the build sees the whole source, and the Dockerfile is in the folder of its app.
+  const isShared = posix.normalize(rootDir) !== (recipe.context || '.')
+  const target = join(folder, rootDir)
+  await create(join(target, 'Dockerfile'), dockerfile).catch((error: unknown) => {
+    throw isExisting(error) ? alreadyThere(target) : error
+  })
+  await create(join(target, isShared ? 'Dockerfile.dockerignore' : '.dockerignore'), ignoreFile).catch(
+    (error: unknown) => {
+      if (!isExisting(error)) throw error
+    },
+  )
+  if (cli.out.isJson) return
+  const { sayChoices } = await import('../source/local-recipe.ts')
+  sayChoices(cli, recipe)
+  printDone(cli, `wrote the Dockerfile to ${target}`)
+  printNext(cli, nextCommand(recipe, isShared ? posix.join(rootDir, 'Dockerfile') : null))
+}
+
+function nextCommand({ site }: Recipe, dockerfilePath: string | null): string {
+  if (dockerfilePath) return `berth update NAME --root-dir '' --dockerfile ${dockerfilePath}`
+  return site ? `berth create NAME --type static_site --publish-dir ${site.folder}` : 'berth up'
+}
+
+async function makeRecipe(cli: Cli, folder: string, options: InitOptions): Promise<Made> {
+  const { printDockerfile, printIgnoreFile } = await import('../../recipes/index.ts')
+  const { chooseLocalRecipe } = await import('../source/local-recipe.ts')
+  const { listSource } = await import('../source/source-entries.ts')
+  const source = await listSource(folder, { signal: cli.signal, onProgress: () => {} })
+  const recipe = await chooseLocalRecipe(source, {
+    rootDir: options.rootDir,
+    build_command: options.buildCommand ?? null,
+    start_command: options.startCommand ?? null,
+    publish_dir: options.publishDir ?? null,
+    ...(options.type ? { type: options.type } : {}),
+  })
+  return { recipe, dockerfile: printDockerfile(recipe), ignoreFile: printIgnoreFile(recipe) }
+}
+
+async function create(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { flag: 'wx' })
+}
+
+function isExisting(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EEXIST'
+}
+
+function alreadyThere(folder: string): CliFailure {
+  return new CliFailure(`${folder} has a Dockerfile already: it is yours, and it wins over recipes`, {
+    hint: `what a recipe would change: berth recipe --diff ${folder}`,
+  })
+}
+
+async function showDifference(cli: Cli, directory: string, options: RecipeOptions): Promise<void> {
+  const folder = resolve(cli.cwd, directory)
+  const { difference } = await import('../../recipes/index.ts')
+  const { dockerfile } = await makeRecipe(cli, folder, options)
+  const path = join(folder, options.rootDir ?? '', 'Dockerfile')
+  const own = await readFile(path, 'utf8').catch(() => {
+    throw new CliFailure(`${path} does not exist`, {
+      exitCode: exitCodes.notFound,
+      hint: 'berth init writes it',
+    })
+  })
+  const lines = difference(own, dockerfile)
+  if (cli.out.isJson) return cli.out.json({ difference: lines })
+  if (lines.length === 0) return printDone(cli, `${path} is what a recipe makes today`)
+  for (const line of lines) printLine(cli, line)
+}
+
+async function showChoices(cli: Cli, directory: string, options: RecipeOptions): Promise<void> {
+  const { recipe } = await makeRecipe(cli, resolve(cli.cwd, directory), options)
+  if (cli.out.isJson) return cli.out.json(recipe)
+  const { sayChoices } = await import('../source/local-recipe.ts')
+  cli.out.print(plain(recipe.title))
+  sayChoices(cli, recipe)
+}
+
+function printLine({ out }: Cli, line: string): void {
+  const style = styles[line[0] ?? '']
+  out.print(style ? out.paint(style, plain(line)) : plain(line))
+}

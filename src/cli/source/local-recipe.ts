@@ -1,0 +1,61 @@
+// The recipe of a folder, as the server would choose it for an upload of it.
+import { join } from 'node:path'
+import { findDockerfiles } from '../../domain/dockerfiles.ts'
+import {
+  chooseRecipe,
+  isRefusal,
+  type Recipe,
+  type Refusal,
+  readFacts,
+  type Settings,
+} from '../../recipes/index.ts'
+import type { Cli } from '../client/session.ts'
+import { CliFailure } from '../failure.ts'
+import { plain } from '../terminal/output.ts'
+import type { Source } from './source-entries.ts'
+
+export interface RecipeOptions extends Partial<Settings> {
+  rootDir?: string | undefined
+}
+
+/** Throws CliFailure if no recipe fits, with what was looked for and what would help. */
+export async function chooseLocalRecipe(
+  source: Source,
+  { rootDir, ...settings }: RecipeOptions,
+): Promise<Recipe> {
+  const paths = source.entries.flatMap(({ kind, path }) => (kind === 'folder' ? [] : [path]))
+  const facts = await readFacts(source.folder, { paths, ...(rootDir ? { rootDir } : {}) })
+  const outcome = chooseRecipe(facts, settings)
+  if (isRefusal(outcome)) throw await noRecipe(join(source.folder, rootDir ?? ''), outcome)
+  return outcome
+}
+
+async function noRecipe(folder: string, { problem, lookedFor, apps }: Refusal): Promise<CliFailure> {
+  const dockerfiles = await findDockerfiles(folder)
+  const reasons = [
+    `${folder} has no Dockerfile, and ${problem}`,
+    ...(lookedFor.length > 0 ? [`looked for: ${lookedFor.join(', ')}`] : []),
+    ...(dockerfiles.length > 0 ? [`Dockerfiles in other places: ${dockerfiles.join(', ')}`] : []),
+    ...(apps.length > 0 ? [`folders that are apps: ${apps.join(', ')}`] : []),
+  ]
+  return new CliFailure(reasons.join('\n'), { hint: advise(apps[0]) })
+}
+
+function advise(app: string | undefined): string {
+  return app === undefined
+    ? 'add a Dockerfile, or say how it starts: --start-command'
+    : `say which one: --root-dir ${app}`
+}
+
+/** `   node 24       engines.node ">=22" in package.json`, and what else a user should know. */
+export function sayChoices({ out }: Cli, { choices, preDeploy, proposals, workers }: Recipe): void {
+  const width = Math.max(...choices.map(({ what }) => what.length))
+  for (const { what, reason } of choices)
+    out.say(`     ${plain(what.padEnd(width))}  ${out.tint('dim', plain(reason))}`)
+  const say = (text: string) => out.say(plain(`     ${text}`))
+  if (preDeploy) say(`before each new version: ${preDeploy.command} (${preDeploy.reason})`)
+  for (const { value, reason } of proposals)
+    say(`not run by itself: ${value} (${reason}): --pre-deploy-command`)
+  for (const { name, command } of workers)
+    say(`also in the Procfile, as a service of its own: ${name}: ${command}`)
+}

@@ -1,0 +1,17 @@
+// What differs between two Dockerfiles.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { difference } from '../../src/recipes/index.ts'
+
+test('changed lines are shown with their surroundings', () => {
+  const lines = ['FROM a', 'WORKDIR /app', 'COPY . .', 'RUN x', 'USER 1', 'CMD y']
+  const changed = lines.with(0, 'FROM b')
+  const toText = (all: string[]) => `${all.join('\n')}\n`
+  assert.deepEqual(difference(toText(lines), toText(changed)), [
+    '-FROM a',
+    '+FROM b',
+    ' WORKDIR /app',
+    ' COPY . .',
+  ])
+  assert.deepEqual(difference(toText(lines), toText(lines)), [])
+})
