@@ -72,6 +72,11 @@ export function readPackage(file: string): Promise<Buffer> {
   return runForBytes('dpkg-deb', ['--fsys-tarfile', join(packageDirectory, file)])
 }
 
+/** What a package says of itself, as in dpkg's database. */
+export async function readControl(file: string): Promise<string> {
+  return (await runForBytes('dpkg-deb', ['--field', join(packageDirectory, file)])).toString('utf8')
+}
+
 /** The selection of an earlier run, if its packages are in the cache. */
 async function recall(wish: PackageWish): Promise<{ files: string[]; isCurrent: boolean } | null> {
   const path = choiceFile(wish)

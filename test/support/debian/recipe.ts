@@ -13,7 +13,8 @@ export interface Recipe {
   /** Input other than the packages. */
   extra: string
   settings: ImageSettings
-  finish(root: RootFilesystem): Promise<void>
+  /** `files` are the packages in it. */
+  finish(root: RootFilesystem, files: string[]): Promise<void>
 }
 
 /** The part of the engine that imports images. */
@@ -38,7 +39,7 @@ export async function ensureImage(store: ImageStore, recipe: Recipe): Promise<st
     console.error(`Building the image ${reference} from Debian packages …`)
     const root = createRootFilesystem()
     for (const file of files) await root.unpack(await readPackage(file))
-    await recipe.finish(root)
+    await recipe.finish(root, files)
     await store.load(await createImageArchive(reference, await root.toTar(), recipe.settings))
   })
   return reference

@@ -13,8 +13,8 @@ export interface RootFilesystem {
   file(path: string, content: Buffer | string, mode?: number): void
   directory(path: string, mode?: number): void
   symlink(path: string, target: string): void
-  /** Unpacks a tar archive over the existing files. */
-  unpack(tar: Buffer): Promise<void>
+  /** Unpacks a tar archive over the existing files, each at the path that `place` gives it. */
+  unpack(tar: Buffer, place?: (path: string) => string): Promise<void>
   /** Removes a file. */
   remove(path: string): void
   has(path: string): boolean
@@ -37,7 +37,7 @@ export function createRootFilesystem(): RootFilesystem {
     file: (path, content, mode = 0o644) => put(path, { type: 'file', mode, content: Buffer.from(content) }),
     directory: (path, mode = 0o755) => put(path, { type: 'directory', mode }),
     symlink: (path, target) => put(path, { type: 'symlink', mode: 0o777, target }),
-    unpack: (tar) => unpackInto(entries, tar),
+    unpack: (tar, place = (path) => path) => unpackInto(entries, tar, place),
     remove: (path) => void entries.delete(placeOf(path)),
     has: (path) => entries.has(placeOf(path)),
     paths: (folder) => filePaths(entries).filter((path) => path.startsWith(`${folder}/`)),
@@ -61,10 +61,14 @@ function placeOf(path: string): string {
     .replace(merged, 'usr/$1/')
 }
 
-async function unpackInto(entries: Map<string, Entry>, tar: Buffer): Promise<void> {
+async function unpackInto(
+  entries: Map<string, Entry>,
+  tar: Buffer,
+  place: (path: string) => string,
+): Promise<void> {
   for await (const part of Readable.from([tar]).pipe(extract())) {
     const content = await buffer(part)
-    const path = placeOf(part.header.name)
+    const path = placeOf(place(part.header.name))
     if (path === '' || leftOut.test(`${path}/`) || entries.get(path)?.type === 'symlink') continue
     entries.set(path, toEntry(entries, part.header, content))
   }

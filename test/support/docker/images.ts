@@ -14,9 +14,12 @@ export interface TestRecipe extends Recipe {
   substitute: string | null
 }
 
+/** Every image of the tests has it. */
+export const baseLabel = 'berth.test'
+
 const settings = {
   Env: ['PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
-  Labels: { 'berth.test': 'base' },
+  Labels: { [baseLabel]: 'base' },
 }
 
 const busybox: TestRecipe = {

@@ -83,8 +83,8 @@ const siteServer: TestRecipe = {
     StopSignal: 'SIGQUIT',
     User: `${serverUser}:${serverUser}`,
   },
-  async finish(root) {
-    await nginx.finish(root)
+  async finish(root, files) {
+    await nginx.finish(root, files)
     for (const [path, content] of Object.entries(serverFiles)) root.file(path, content)
     root.directory('site')
   },
