@@ -35,8 +35,9 @@ export const basePackages = [
 export const hostCertificates = '/etc/ssl/certs/ca-certificates.crt'
 
 export async function addBaseSystem(root: RootFilesystem, files: string[], release: string): Promise<void> {
-  root.symlink('usr/bin/awk', 'mawk')
-  root.symlink('usr/bin/sh', 'dash')
+  const alternatives = { awk: 'mawk', sh: 'dash', cc: 'gcc', 'c++': 'g++' }
+  for (const [name, program] of Object.entries(alternatives))
+    if (root.has(`usr/bin/${program}`)) root.symlink(`usr/bin/${name}`, program)
   root.file('etc/ssl/certs/ca-certificates.crt', await readFile(hostCertificates))
   addAccounts(root)
   addSources(root, release)

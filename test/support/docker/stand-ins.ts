@@ -39,9 +39,43 @@ const standIns: StandIn[] = [
   { tag: /^debian:(bookworm|trixie)(?:-slim)?$/, make: (release) => debian(release, {}) },
   { tag: /^node:([\d.]+)(?:-bookworm|-trixie)?-slim$/, make: (version) => node(version, []) },
   { tag: /^node:([\d.]+)(?:-bookworm|-trixie)?$/, make: (version) => node(version, compilers) },
+  { tag: /^python:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => python },
+  { tag: /^golang:[\d.]+(?:-bookworm|-trixie)?$/, make: () => go },
+  { tag: /^ruby:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => ruby },
+  { tag: /^rust:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => rust },
+  { tag: /^oven\/bun:([\d.]+)(?:-debian|-slim)?$/, make: (version) => bun(version) },
+  { tag: /^denoland\/deno:(?:debian-)?([\d.]+)$/, make: (version) => deno(version) },
+  { tag: /^gcr\.io\/distroless\/(?:static|base|cc)-debian1[23](?::\w+)?$/, make: () => distroless },
 ]
 
 const compilers = ['g++', 'git', 'make', 'python3', 'pkg-config']
+
+const python = debian('trixie', {
+  name: 'python',
+  packages: ['python3-pip', 'python3-venv'],
+  async finish(root) {
+    for (const name of ['python', 'python3']) root.symlink(`usr/local/bin/${name}`, '/usr/bin/python3.13')
+    root.symlink('usr/local/bin/pip', '/usr/bin/pip3')
+    // Debian's own pip refuses to install without it.
+    root.remove('usr/lib/python3.13/EXTERNALLY-MANAGED')
+  },
+})
+
+const go = debian('forky', {
+  name: 'go',
+  packages: ['golang-go', 'gcc', 'git', 'libc6-dev'],
+  env: ['GOPATH=/go', 'GOTOOLCHAIN=local'],
+})
+
+const ruby = debian('trixie', { name: 'ruby', packages: ['ruby', 'ruby-dev', 'bundler'] })
+
+const rust = debian('forky', {
+  name: 'rust',
+  packages: ['cargo', 'gcc', 'libc6-dev'],
+  env: ['CARGO_HOME=/usr/local/cargo'],
+})
+
+const distroless = debian('trixie', { name: 'distroless' })
 
 /** Null if no image can stand in for it. */
 export function findStandIn(reference: string): TestRecipe | null {
@@ -118,4 +152,32 @@ function linkPrograms(root: RootFilesystem, folder: string, programs: Record<str
     root.file(`${folder}/${file}`, root.read(`${folder}/${file}`), 0o755)
     root.symlink(`usr/local/bin/${name}`, `/${folder}/${file}`)
   }
+}
+
+function bun(wanted: string): TestRecipe {
+  const version = wanted.split('.').length === 3 ? wanted : '1.4.5'
+  return debian('bookworm', {
+    name: 'bun',
+    extra: version,
+    async finish(root) {
+      await unpackNpm(root, `@oven/bun-${process.platform}-${process.arch}@${version}`, 'opt/bun')
+      linkPrograms(root, 'opt/bun/bin', { bun: 'bun', bunx: 'bun' })
+      addAccount(root, 'bun:x:1000:1000::/home/bun:/bin/sh')
+    },
+  })
+}
+
+function deno(wanted: string): TestRecipe {
+  const version = wanted.split('.').length === 3 ? wanted : '2.9.6'
+  return debian('bookworm', {
+    name: 'deno',
+    extra: version,
+    env: ['DENO_TLS_CA_STORE=system', 'DENO_DIR=/deno-dir'],
+    async finish(root) {
+      await unpackNpm(root, `@deno/${process.platform}-${process.arch}-glibc@${version}`, 'opt/deno')
+      linkPrograms(root, 'opt/deno', { deno: 'deno' })
+      root.directory('deno-dir', 0o777)
+      addAccount(root, 'deno:x:1993:1993::/home/deno:/bin/sh')
+    },
+  })
 }
