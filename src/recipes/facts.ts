@@ -35,14 +35,17 @@ const readNames = new Set(
   pyproject.toml Pipfile runtime.txt setup.py .python-version go.mod go.work Cargo.toml rust-toolchain
   rust-toolchain.toml Gemfile Gemfile.lock config.ru Rakefile .ruby-version .bun-version pom.xml
   build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle-wrapper.properties
-  system.properties Procfile Staticfile .dockerignore`.split(/\s+/),
+  system.properties .java-version .sdkmanrc .go-version Cargo.lock Procfile Staticfile .dockerignore`.split(
+    /\s+/,
+  ),
 )
 
 /** And sources that may start an app, near the top. */
 const readPatterns = [
   /(^|\/)(next|vite|astro|svelte|nuxt|remix|react-router|gatsby|vue|app|docusaurus)(\.config)?\.[cm]?[jt]s$/,
   /(^|\/)requirements[\w.-]*\.txt$/,
-  /^([^/]+\/){0,3}([^/]+\.py|main\.go)$/,
+  /^([^/]+\/){0,3}([^/]+\.py|[^/]+(?<!_test)\.go)$/,
+  /^[^/]+\.sh$/,
   /^([^/]+\/){0,2}[^/]+\.(rb|php)$/,
 ]
 
@@ -60,7 +63,7 @@ export async function readFacts(
   const files = paths ?? (await listFiles(directory))
   const texts = new Map<string, string>()
   let totalBytes = 0
-  for (const path of files.filter(isRead)) {
+  for (const path of [...files.filter(isManifest), ...files.filter(isSource)]) {
     if (totalBytes > maxTotalBytes) break
     const text = await readSmall(join(directory, path))
     totalBytes += text.length
@@ -71,8 +74,12 @@ export async function readFacts(
   return { top, app: top.in(folder), rootDir: folder }
 }
 
-function isRead(path: string): boolean {
-  return readNames.has(posix.basename(path)) || readPatterns.some((pattern) => pattern.test(path))
+function isManifest(path: string): boolean {
+  return readNames.has(posix.basename(path))
+}
+
+function isSource(path: string): boolean {
+  return readPatterns.some((pattern) => pattern.test(path))
 }
 
 /** Those nearest to the top first. */

@@ -96,12 +96,12 @@ export type Draft = Pick<Recipe, 'title' | 'choices' | 'stages'> &
   Partial<Pick<Recipe, 'context' | 'ignore' | 'port' | 'site' | 'proposals'>>
 
 export const workdir = (path: string): Step => ({ do: 'workdir', path })
-export const copy = (paths: string[], to: string): Step => ({
+export const copy = (paths: string[], to: string, owner: string | null = null): Step => ({
   do: 'copy',
   from: null,
   paths,
   to,
-  owner: null,
+  owner,
 })
 export const copyFrom = (from: string, paths: string[], to: string, owner: string | null = null): Step => ({
   do: 'copy',
@@ -135,8 +135,14 @@ export function toArguments(command: string): string[] {
   const text = command.trim()
   if (/^[\w@%+:,./-][\w@%+=:,./-]*( +[\w@%+=:,./-]+)*$/.test(text) && !/^\w+=/.test(text))
     return text.split(/ +/)
-  const isSingle = !/[;&|<>(){}\n`]|^(cd|export|\.|source|if|for|while|set|exec)\b|^\w+=/.test(text)
+  const unquoted = text.replace(/'[^']*'/g, "''")
+  const isSingle = !/[;&|<>(){}\n`]|^(cd|export|\.|source|if|for|while|set|exec)\b|^\w+=/.test(unquoted)
   return ['sh', '-c', isSingle ? `exec ${text}` : text]
+}
+
+/** The line of a command, if there is one. */
+export function toChoice(command: Reasoned | null): Choice[] {
+  return command ? [{ what: command.command, reason: command.reason }] : []
 }
 
 export function isRefusal(outcome: object): outcome is Refusal {

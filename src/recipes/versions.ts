@@ -33,7 +33,7 @@ export function chooseVersion(wishes: VersionWish[], { tags, usual }: Supported)
 }
 
 function resolve(text: string, tags: string[], usual: string): string | null {
-  const wish = text.trim().replace(/^v(?=\d)/, '')
+  const wish = text.trim().replace(/^([a-z]+-|v)(?=\d)/, '')
   if (/^\d+(\.\d+){0,2}$/.test(wish)) return wish
   const range = wish.length > maxWish ? null : semver.validRange(toRange(wish))
   if (range === null) return null
@@ -55,7 +55,8 @@ function toRange(wish: string): string {
 
 /** Wishes of the files that name a version and nothing else, and of asdf and mise. */
 export function readVersionFiles(app: Tree, files: string[], tool: string): VersionWish[] {
-  const plain = files.flatMap((file) => wish(app.text(file).split('\n')[0]?.trim(), file))
+  const firstLine = /^\s*([^#\s].*?)\s*$/m
+  const plain = files.flatMap((file) => wish(firstLine.exec(app.text(file))?.[1], file))
   const [, asdf] = new RegExp(`^${tool}(?:js)?[ \\t]+(\\S+)`, 'm').exec(app.text('.tool-versions')) ?? []
   const tools = (app.toml('mise.toml').tools ?? {}) as Record<string, unknown>
   const mise = tools[tool]

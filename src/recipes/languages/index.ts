@@ -3,5 +3,6 @@
 import type { Language } from './language.ts'
 import { node } from './node.ts'
 import { pages } from './pages.ts'
+import { python } from './python/python.ts'
 
-export const languages: Language[] = [node, pages]
+export const languages: Language[] = [python, node, pages]
