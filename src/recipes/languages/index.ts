@@ -1,8 +1,9 @@
 // The languages that recipes know, in the order in which they are looked for: an app of Ruby or PHP often
 // has a package.json for its assets.
+import { go } from './go/go.ts'
 import type { Language } from './language.ts'
 import { node } from './node.ts'
 import { pages } from './pages.ts'
 import { python } from './python/python.ts'
 
-export const languages: Language[] = [python, node, pages]
+export const languages: Language[] = [go, python, node, pages]

@@ -20,6 +20,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
+import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
 import { collectsStatic, findManage } from './django.ts'
@@ -99,18 +100,6 @@ function install({ tool, command, manifests, cache }: Installation): Step[] {
     ...(manifests ? copyByFolder(manifests) : [copy(['.'], '.')]),
     run(command, { caches: [cache] }),
   ]
-}
-
-/** One COPY loses the folders of its files, so there is one for each folder. */
-function copyByFolder(files: string[]): Step[] {
-  const folderOf = (file: string) => file.replace(/[^/]*$/, '')
-  const folders = [...new Set(files.map(folderOf))]
-  return folders.map((folder) =>
-    copy(
-      files.filter((file) => folderOf(file) === folder),
-      `./${folder}`,
-    ),
-  )
 }
 
 function pythonVersion(app: Tree): Version {

@@ -1,0 +1,43 @@
+// A compiled program: where it is put, and the files that it may read.
+import { posix } from 'node:path'
+import { appUser, copyFrom, type Reasoned, type Step, workdir } from '../recipe.ts'
+import type { Tree } from '../tree.ts'
+
+/** For what is built. The last stage has its folder `out` as /app. */
+export const sourceFolder = '/src'
+
+/** In /out, at the path that the start command expects, or in `bin`. */
+export function placeBinary(tree: Tree, name: string, wish: Reasoned | null): string {
+  const [word = ''] = wish?.command.split(/\s+/) ?? []
+  const path = posix.relative('/app', posix.resolve('/app', word))
+  const isExpected = word.includes('/') && !path.startsWith('..') && !tree.has(path)
+  return isExpected ? path : `bin/${name}`
+}
+
+/** The program that a start command names by its last part: `./server -v`. */
+export function findNamed(names: string[], wish: Reasoned | null): string | null {
+  const words = wish?.command.split(/\s+/).map((word) => posix.basename(word)) ?? []
+  return names.find((name) => words.includes(name)) ?? null
+}
+
+/** The program as /app, with the files of the app's folder that are no sources, as templates. */
+export function copyProgram(tree: Tree, folder: string): Step[] {
+  const paths = dataPaths(tree.in(folder))
+  const source = posix.join(sourceFolder, folder)
+  return [
+    copyFrom('build', ['/out'], '/app', appUser),
+    workdir('/app'),
+    ...paths.map((path) => copyFrom('build', [`${source}/${path}`], `./${path}`, appUser)),
+  ]
+}
+
+const notData = /\.(go|rs|md)$|^(go\.(mod|sum|work|work\.sum)|Cargo\.(toml|lock)|[A-Z][A-Za-z]+)$/
+const notRead = /^([._].*|target|vendor|tests?|testdata|benches|examples?|docs?|.*[Dd]ocker.*)$/
+const ofHosts = /^(fly\.toml|render\.yaml|railway\.(json|toml)|app\.json|mise\.toml|rust-toolchain(\.toml)?)$/
+
+/** Names at the top, in order. A folder counts if a file in it does. */
+function dataPaths(tree: Tree): string[] {
+  const paths = [...tree.files].filter((path) => !notData.test(posix.basename(path)))
+  const tops = new Set(paths.map((path) => path.split('/')[0] ?? ''))
+  return [...tops].filter((top) => !notRead.test(top) && !ofHosts.test(top)).sort()
+}
