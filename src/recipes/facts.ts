@@ -1,7 +1,7 @@
 // Reads the facts of an untrusted source: links are not followed, and the search is bounded.
 import { constants } from 'node:fs'
-import { open, opendir } from 'node:fs/promises'
-import { join, posix } from 'node:path'
+import { type FileHandle, open, opendir } from 'node:fs/promises'
+import { basename, join, posix } from 'node:path'
 import { Tree } from './tree.ts'
 
 export interface Facts {
@@ -17,16 +17,7 @@ const maxFiles = 50_000
 const maxDepth = 8
 const maxReadBytes = 256 * 1024
 const maxTotalBytes = 8 * 1024 * 1024
-const skippedFolders = new Set([
-  '.git',
-  'node_modules',
-  '.venv',
-  'venv',
-  '__pycache__',
-  '.next',
-  '.turbo',
-  '.yarn',
-])
+const skippedFolders = new Set(['.git', 'node_modules', '.venv', 'venv', '__pycache__', '.next', '.turbo'])
 
 /** The files whose text rules read, at any depth: manifests, version files, configurations. */
 const readNames = new Set(
@@ -39,6 +30,10 @@ const readNames = new Set(
     /\s+/,
   ),
 )
+
+/** Lock files are large, and name their format at the top. */
+const readHeads = new Set(['pnpm-lock.yaml', 'yarn.lock'])
+const headBytes = 1024
 
 /** And sources that may start an app, near the top. */
 const readPatterns = [
@@ -75,7 +70,8 @@ export async function readFacts(
 }
 
 function isManifest(path: string): boolean {
-  return readNames.has(posix.basename(path))
+  const name = posix.basename(path)
+  return readNames.has(name) || readHeads.has(name)
 }
 
 function isSource(path: string): boolean {
@@ -106,9 +102,16 @@ async function readSmall(path: string): Promise<string> {
   if (file === null) return ''
   try {
     const stats = await file.stat()
-    if (!stats.isFile() || stats.size > maxReadBytes) return ''
+    if (!stats.isFile()) return ''
+    if (readHeads.has(basename(path))) return await readHead(file)
+    if (stats.size > maxReadBytes) return ''
     return (await file.readFile('utf8')).replace(/^\uFEFF/, '')
   } finally {
     await file.close()
   }
+}
+
+async function readHead(file: FileHandle): Promise<string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+  return buffer.toString('utf8', 0, bytesRead)
 }

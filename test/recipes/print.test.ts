@@ -22,20 +22,19 @@ test('a Dockerfile says what was chosen and why, and has no syntax line', () => 
     text,
     `# Node.js, by recipe 1 of Berth.
 # node 22: engines.node "22.x" in package.json
-# npm ci: package-lock.json
+# npm: package-lock.json
 # npm start: the start script in package.json
 
-FROM node:22-slim AS build
+FROM node:22 AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm,sharing=locked npm ci
 COPY . .
-RUN npm prune --omit=dev
 
 FROM node:22-slim AS app
-WORKDIR /app
 ENV NODE_ENV=production
 COPY --from=build --chown=1000:1000 /app /app
+WORKDIR /app
 LABEL org.opencontainers.image.base.name="node:22-slim"
 ENV PORT=3000
 EXPOSE 3000

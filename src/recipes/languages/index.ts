@@ -2,7 +2,7 @@
 // has a package.json for its assets.
 import { go } from './go/go.ts'
 import type { Language } from './language.ts'
-import { node } from './node.ts'
+import { node } from './node/node.ts'
 import { pages } from './pages.ts'
 import { python } from './python/python.ts'
 

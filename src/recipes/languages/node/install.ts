@@ -1,0 +1,57 @@
+// The steps that install the packages: the manifests first, so that a changed source needs no install.
+import { type Choice, copy, env, run, type Step } from '../../recipe.ts'
+import type { Tree } from '../../tree.ts'
+import type { App } from './app.ts'
+
+const installScripts = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish']
+/** Install scripts that need no more than the manifests. */
+const harmless = /^(npx )?(prisma generate|patch-package|husky( install)?|only-allow \w+)$/
+const manifests = `package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml
+  yarn.lock bun.lock bun.lockb .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml prisma.config.ts`.split(
+  /\s+/,
+)
+const folders = ['.yarn/releases', '.yarn/plugins', '.yarn/patches', 'patches', 'prisma']
+
+export function installSteps(app: App): Step[] {
+  const { manager, tree } = app
+  const isEarly = findEarlySource(app).length > 0
+  return [
+    ...(Object.keys(manager.env).length > 0 ? [env(manager.env)] : []),
+    ...(isEarly ? [copy(['.'], '.')] : copyManifests(tree)),
+    run(manager.install, { caches: [manager.cache], secrets: findSecrets(tree) }),
+    ...(isEarly ? [] : [copy(['.'], '.')]),
+  ]
+}
+
+/** Why the install needs all files. */
+export function findEarlySource({ manifest }: App): Choice[] {
+  const { scripts, dependencies, devDependencies } = manifest
+  const isHarmless = (script: string) => script.split('&&').every((part) => harmless.test(part.trim()))
+  const script = installScripts.find((name) => scripts[name] && !isHarmless(scripts[name]))
+  const [local] =
+    Object.entries({ ...dependencies, ...devDependencies }).find(([, range]) =>
+      /^(file|link|portal):/.test(range),
+    ) ?? []
+  const reason = script
+    ? `the ${script} script in package.json`
+    : local && `${local} is a folder of the source`
+  return reason ? [{ what: 'all files are there before the install', reason }] : []
+}
+
+function copyManifests(tree: Tree): Step[] {
+  const present = folders.filter((folder) => tree.hasFolder(folder))
+  return [
+    copy(
+      manifests.filter((file) => tree.has(file)),
+      './',
+    ),
+    ...present.map((folder) => copy([folder], `./${folder}`)),
+  ]
+}
+
+/** Tokens that a registry's settings take from the environment. */
+export function findSecrets(tree: Tree): string[] {
+  const texts = ['.npmrc', '.yarnrc.yml', 'bunfig.toml'].map((file) => tree.text(file))
+  const names = [...texts.join('\n').matchAll(/\$\{?([A-Z][A-Z0-9_]*)\b/g)].map(([, name = '']) => name)
+  return [...new Set(names)].filter((name) => name !== 'HOME' && name !== 'PATH')
+}

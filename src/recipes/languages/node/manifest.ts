@@ -1,0 +1,82 @@
+// The package.json of a folder, as far as rules read it.
+import type { Tree } from '../../tree.ts'
+
+type Texts = Record<string, string>
+
+export interface Manifest {
+  name: string | null
+  main: string | null
+  scripts: Texts
+  dependencies: Texts
+  devDependencies: Texts
+  engines: Texts
+  /** `pnpm@10.4.1`, of `packageManager` or `devEngines`. */
+  manager: { name: string; version: string; reason: string; isStrict: boolean } | null
+  /** Of Volta. */
+  voltaNode: string | null
+  workspaces: string[]
+  /** Packages of Bun whose install scripts run. */
+  trusted: string[]
+}
+
+export function readManifest(app: Tree): Manifest {
+  const json = app.json('package.json')
+  return {
+    name: toText(json.name),
+    main: toText(json.main)?.replace(/^\.\//, '') ?? null,
+    scripts: toTexts(json.scripts),
+    dependencies: toTexts(json.dependencies),
+    devDependencies: toTexts(json.devDependencies),
+    engines: toTexts(json.engines),
+    manager: findManager(json),
+    voltaNode: toText(toObject(json.volta).node),
+    workspaces: toList(toObject(json.workspaces).packages ?? json.workspaces),
+    trusted: toList(json.trustedDependencies),
+  }
+}
+
+export function hasPackage(manifest: Manifest, name: string): boolean {
+  return findRange(manifest, name) !== null
+}
+
+/** `^15.0.0`. Null if it is no direct dependency. */
+export function findRange({ dependencies, devDependencies }: Manifest, name: string): string | null {
+  return dependencies[name] ?? devDependencies[name] ?? null
+}
+
+function findManager(json: Record<string, unknown>): Manifest['manager'] {
+  const [, name, version] = /^(\w+)@([\w.-]+)/.exec(toText(json.packageManager) ?? '') ?? []
+  if (name && version)
+    return {
+      name,
+      version,
+      reason: `packageManager "${name}@${version}" in package.json`,
+      isStrict: false,
+    }
+  const wished = toObject(toObject(json.devEngines).packageManager)
+  const wishedName = toText(wished.name)
+  if (wishedName === null) return null
+  return {
+    name: wishedName,
+    version: toText(wished.version) ?? '',
+    reason: 'devEngines.packageManager in package.json',
+    isStrict: true,
+  }
+}
+
+function toText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function toObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function toTexts(value: unknown): Texts {
+  const texts = Object.entries(toObject(value)).filter(([, text]) => typeof text === 'string')
+  return Object.fromEntries(texts) as Texts
+}
+
+function toList(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}

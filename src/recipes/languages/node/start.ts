@@ -1,0 +1,106 @@
+// What the start script of a package.json does, and which file an app without one starts with.
+import { extname } from 'node:path'
+import type { Tree } from '../../tree.ts'
+import type { Manifest } from './manifest.ts'
+
+/** They serve sources or pages to a developer: on localhost, slowly, or without an end of their own. */
+const developmentServers = [
+  /^vite( (dev|serve|preview)|$| -)/,
+  /^(serve|http-server|live-server|parcel|browser-sync)\b/,
+  /^(react-scripts|react-app-rewired|craco|docusaurus|expo|vinxi|nest) (start|dev)\b/,
+  /^(ng|vue-cli-service|webpack|rspack|rsbuild|hexo|eleventy|@11ty\/eleventy|ember|umi|meteor) (serve|server|s|dev|run|--serve)\b/,
+  /^webpack-dev-server\b/,
+  /^(next|nuxt|nuxi|astro|remix|react-router|vitepress|vuepress|gatsby|svelte-kit|preact|stencil|sanity) (dev|develop|preview|vite:dev|watch|start)\b/,
+]
+const production = /^(next|sanity) start\b/
+const maxDepth = 3
+
+/** The commands of a script, with those of the scripts that it calls. */
+export function listCommands({ scripts }: Manifest, text: string, depth = 0): string[] {
+  return text.split(/&&|\|\||[;|&\n]/).flatMap((part) => {
+    const command = part.trim().replace(/^((cross-env|npx|env|exec|dotenv|--|\w+=\S*)\s+)*/, '')
+    const [, called] = /^(?:npm|pnpm|yarn|bun) (?:run )?([\w:.-]+)/.exec(command) ?? []
+    const script = called === undefined ? undefined : scripts[called]
+    return script && depth < maxDepth ? listCommands({ scripts } as Manifest, script, depth + 1) : [command]
+  })
+}
+
+/** The command of a development server in a script: `react-scripts start`. */
+export function findDevelopmentServer(manifest: Manifest, script: string): string | null {
+  const isDevelopment = (command: string) =>
+    !production.test(command) && developmentServers.some((pattern) => pattern.test(command))
+  return listCommands(manifest, script).find(isDevelopment) ?? null
+}
+
+/** Whether Bun runs it. */
+export function usesBun(manifest: Manifest, command: string): boolean {
+  return usesManager(manifest, 'bunx?', command)
+}
+
+export function usesManager(manifest: Manifest, program: string, command: string): boolean {
+  const [, script] = /\b(?:npm|bun|pnpm|yarn) (?:run )?([\w:.-]+)$/.exec(command) ?? []
+  const text = [command, script ? manifest.scripts[script] : ''].join('\n')
+  return new RegExp(`\\b${program}\\b`).test(text)
+}
+
+const builtIn = new Set([
+  'node',
+  'npm',
+  'npx',
+  'sh',
+  'bash',
+  'cd',
+  'echo',
+  'exit',
+  'sleep',
+  'true',
+  'bun',
+  'srvx',
+])
+
+/** What a command may need of the packages for development. Most programs are named like their packages. */
+export function findNeeded(manifest: Manifest, command: string): string | null {
+  const development = listWords(manifest.devDependencies)
+  const installed = listWords(manifest.dependencies)
+  const commands = listCommands(manifest, command).map((text) => text.split(/[\s=/]+/))
+  const isKnown = (word: string) => builtIn.has(word) || word.split('-').some((part) => installed.has(part))
+  const named = commands.flat().find((word) => development.has(word) && !isKnown(word))
+  const program = commands.map(([first = '.']) => first).find((first) => first !== '.' && !isKnown(first))
+  return named ?? program ?? null
+}
+
+function listWords(packages: Record<string, string>): Set<string> {
+  const programs = Object.keys(packages).filter((name) => !name.startsWith('@types/'))
+  return new Set(programs.flatMap((name) => name.split('/')))
+}
+
+/** The port that a command names. */
+export function findPort(manifest: Manifest, command: string): number | null {
+  const texts = [command, ...listCommands(manifest, command)]
+  const [, port] = /(?:\s--port[= ]|\s-p[= ]?|\bPORT=)(\d{2,5})\b/.exec(texts.join('\n')) ?? []
+  return port === undefined ? null : Number(port)
+}
+
+const mainNames = ['server', 'index', 'app', 'main', 'start']
+const scripts = ['js', 'mjs', 'cjs']
+const typescript = ['ts', 'mts']
+
+export function findMain(
+  tree: Tree,
+  { main }: Manifest,
+  runsTypescript: boolean,
+): { file: string; reason: string } | null {
+  const extensions = runsTypescript ? [...scripts, ...typescript] : scripts
+  const named = main && tree.first(main, ...extensions.map((extension) => `${main}.${extension}`))
+  if (named) return { file: named, reason: 'main in package.json' }
+  const usual = ['', 'src/'].flatMap((folder) =>
+    mainNames.flatMap((name) => extensions.map((extension) => `${folder}${name}.${extension}`)),
+  )
+  const file = tree.first(...usual)
+  if (file) return { file, reason: 'a usual name for the file of a server' }
+  const programs = tree
+    .find(/^[\w-]+\.[cm]?[jt]s$/)
+    .filter((path) => extensions.includes(extname(path).slice(1)))
+  const [only, another] = programs
+  return only && !another ? { file: only, reason: 'the only program at the top' } : null
+}

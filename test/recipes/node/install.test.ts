@@ -1,0 +1,67 @@
+// What is copied before the packages are installed, and what that step may know.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { choicesOf, instructionsOf } from '../../support/recipes/recipe-of.ts'
+
+const manifest = { scripts: { start: 'node server.js' } }
+const untilInstall = (files: Record<string, string | object>) => {
+  const lines = instructionsOf({ files: { 'package.json': manifest, ...files } })
+  const copied = lines.slice(
+    0,
+    lines.findIndex((line) => /^RUN .*(npm (ci|install)|install --\w+)$/.test(line)),
+  )
+  return copied.filter((line) => line.startsWith('COPY'))
+}
+
+test('manifests, settings of the package manager and patches are there before the install', () => {
+  const files = { 'package-lock.json': '', '.npmrc': '', 'patches/a.patch': '', 'src/a.js': '' }
+  assert.deepEqual(untilInstall(files), [
+    'COPY package.json package-lock.json .npmrc ./',
+    'COPY patches ./patches',
+  ])
+})
+
+test('the patches and plugins of Yarn are there before the install, and its cache is not', () => {
+  const files = {
+    'yarn.lock': '__metadata:\n  version: 8\n',
+    '.yarnrc.yml': '',
+    '.yarn/patches/a.patch': '',
+    '.yarn/cache/a.zip': '',
+  }
+  const lines = instructionsOf({ files: { 'package.json': manifest, ...files } })
+  const copied = lines.filter((line) => /^COPY (?!--)/.test(line))
+  assert.deepEqual(copied, [
+    'COPY package.json yarn.lock .yarnrc.yml ./',
+    'COPY .yarn/patches ./.yarn/patches',
+    'COPY . .',
+  ])
+})
+
+test('a script that runs at install has all files', () => {
+  const scripts = { ...manifest.scripts, postinstall: 'node scripts/generate.js' }
+  const files = { 'package.json': { scripts }, 'package-lock.json': '' }
+  assert.deepEqual(untilInstall(files), ['COPY . .'])
+  const reason = 'all files are there before the install: the postinstall script in package.json'
+  assert.ok(choicesOf({ files }).includes(reason))
+})
+
+test('a script that only generates the client of Prisma needs its schema', () => {
+  const scripts = { ...manifest.scripts, postinstall: 'prisma generate' }
+  const dependencies = { '@prisma/client': '6' }
+  const files = { 'package.json': { scripts, dependencies }, 'prisma/schema.prisma': '', 'src/a.js': '' }
+  assert.deepEqual(untilInstall(files), ['COPY package.json ./', 'COPY prisma ./prisma'])
+})
+
+test('a package that is a folder of the source needs all files', () => {
+  const files = { 'package.json': { ...manifest, dependencies: { local: 'file:./local' } } }
+  assert.deepEqual(untilInstall(files), ['COPY . .'])
+})
+
+test('the token that a registry needs is a secret of the install', () => {
+  const npmrc = '//registry.npmjs.org/:_authToken=${NPM_TOKEN}\ncache=${HOME}/.npm\n'
+  const files = { 'package.json': manifest, 'package-lock.json': '', '.npmrc': npmrc }
+  const secrets = instructionsOf({ files }).filter((line) => line.includes('secret'))
+  assert.deepEqual(secrets, [
+    'RUN --mount=type=secret,id=NPM_TOKEN export NPM_TOKEN="$(cat /run/secrets/NPM_TOKEN 2>/dev/null)" && npm ci',
+  ])
+})
