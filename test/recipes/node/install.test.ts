@@ -1,7 +1,7 @@
 // What is copied before the packages are installed, and what that step may know.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { choicesOf, instructionsOf } from '../../support/recipes/recipe-of.ts'
+import { choicesOf, instructionsOf, recipeOf } from '../../support/recipes/recipe-of.ts'
 
 const manifest = { scripts: { start: 'node server.js' } }
 const untilInstall = (files: Record<string, string | object>) => {
@@ -60,8 +60,10 @@ test('a package that is a folder of the source needs all files', () => {
 test('the token that a registry needs is a secret of the install', () => {
   const npmrc = '//registry.npmjs.org/:_authToken=${NPM_TOKEN}\ncache=${HOME}/.npm\n'
   const files = { 'package.json': manifest, 'package-lock.json': '', '.npmrc': npmrc }
-  const secrets = instructionsOf({ files }).filter((line) => line.includes('secret'))
-  assert.deepEqual(secrets, [
-    'RUN --mount=type=secret,id=NPM_TOKEN export NPM_TOKEN="$(cat /run/secrets/NPM_TOKEN 2>/dev/null)" && npm ci',
-  ])
+  const steps = recipeOf({ files }).stages.flatMap((stage) => stage.steps)
+  const secrets = steps.flatMap((step) => (step.do === 'run' && step.secrets.length > 0 ? [step] : []))
+  assert.deepEqual(
+    secrets.map(({ command, secrets }) => [command, secrets]),
+    [['npm ci', ['NPM_TOKEN']]],
+  )
 })

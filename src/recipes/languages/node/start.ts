@@ -3,16 +3,16 @@ import { extname } from 'node:path'
 import type { Tree } from '../../tree.ts'
 import type { Manifest } from './manifest.ts'
 
-/** They serve sources or pages to a developer: on localhost, slowly, or without an end of their own. */
+/** Programs, and the arguments with which they serve sources or pages to a developer; `-` stands for none. */
 const developmentServers = [
-  /^vite( (dev|serve|preview)|$| -)/,
-  /^(serve|http-server|live-server|parcel|browser-sync)\b/,
-  /^(react-scripts|react-app-rewired|craco|docusaurus|expo|vinxi|nest) (start|dev)\b/,
-  /^(ng|vue-cli-service|webpack|rspack|rsbuild|hexo|eleventy|@11ty\/eleventy|ember|umi|meteor) (serve|server|s|dev|run|--serve)\b/,
-  /^webpack-dev-server\b/,
-  /^(next|nuxt|nuxi|astro|remix|react-router|vitepress|vuepress|gatsby|svelte-kit|preact|stencil|sanity) (dev|develop|preview|vite:dev|watch|start)\b/,
-]
-const production = /^(next|sanity) start\b/
+  ['serve http-server live-server browser-sync parcel webpack-dev-server', '*'],
+  ['vite', '- dev serve preview'],
+  ['react-scripts react-app-rewired craco docusaurus expo vinxi nest sanity', 'start dev'],
+  ['ng vue-cli-service webpack rspack rsbuild hexo ember umi meteor', 'serve server s dev run'],
+  ['eleventy @11ty/eleventy', '--serve'],
+  ['next nuxt nuxi astro remix react-router vitepress vuepress', 'dev preview vite:dev'],
+  ['gatsby svelte-kit preact stencil', 'dev develop serve watch'],
+].map(([programs = '', commands = '']) => ({ programs: programs.split(' '), commands: commands.split(' ') }))
 const maxDepth = 3
 
 /** The commands of a script, with those of the scripts that it calls. */
@@ -27,9 +27,16 @@ export function listCommands({ scripts }: Manifest, text: string, depth = 0): st
 
 /** The command of a development server in a script: `react-scripts start`. */
 export function findDevelopmentServer(manifest: Manifest, script: string): string | null {
-  const isDevelopment = (command: string) =>
-    !production.test(command) && developmentServers.some((pattern) => pattern.test(command))
-  return listCommands(manifest, script).find(isDevelopment) ?? null
+  return listCommands(manifest, script).find(isDevelopmentServer) ?? null
+}
+
+function isDevelopmentServer(command: string): boolean {
+  const [program = '', first = '-'] = command.split(/\s+/)
+  const argument = /^-(?!-serve)/.test(first) ? '-' : first
+  return developmentServers.some(
+    ({ programs, commands }) =>
+      programs.includes(program) && (commands.includes('*') || commands.includes(argument)),
+  )
 }
 
 /** Whether Bun runs it. */

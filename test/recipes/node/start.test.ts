@@ -1,0 +1,141 @@
+// How an app of JavaScript starts.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readManifest } from '../../../src/recipes/languages/node/manifest.ts'
+import { findDevelopmentServer, findNeeded } from '../../../src/recipes/languages/node/start.ts'
+import { treeOf } from '../../../src/recipes/tree.ts'
+import { choicesOf, instructionsOf, recipeOf, refusalOf } from '../../support/recipes/recipe-of.ts'
+
+const manifestOf = (manifest: object) => readManifest(treeOf({ 'package.json': JSON.stringify(manifest) }))
+const last = (files: Record<string, string | object>) => instructionsOf({ files }).at(-1)
+
+test('scripts that serve developers are told from those that serve visitors', () => {
+  const scripts = { develop: 'gatsby develop', loop: 'npm run loop' }
+  const manifest = manifestOf({ scripts })
+  const development = [
+    'vite',
+    'vite --host',
+    'cross-env A=1 vite preview',
+    'react-scripts start',
+    'serve -s build',
+    'npm run develop',
+    'tsc && nest start',
+  ]
+  const production = [
+    'vite build',
+    'next start',
+    'node server.js',
+    'npm run loop',
+    'remix-serve build',
+    'tsx a.ts',
+  ]
+  assert.deepEqual(
+    development.filter((script) => findDevelopmentServer(manifest, script) === null),
+    [],
+  )
+  assert.deepEqual(
+    production.filter((script) => findDevelopmentServer(manifest, script) !== null),
+    [],
+  )
+})
+
+test('packages for development stay if the start command may need one of them', () => {
+  const manifest = manifestOf({
+    scripts: { serve: 'tsx src/a.ts' },
+    dependencies: { express: '5', '@remix-run/serve': '2', next: '15' },
+    devDependencies: { '@types/node': '22', tsx: '4', dotenv: '16', 'npm-run-all': '4' },
+  })
+  const needed = ['node -r dotenv/config a.js', 'npm run serve', 'run-s a b'].map((one) =>
+    findNeeded(manifest, one),
+  )
+  const free = ['node a.js', 'remix-serve build', 'next start', 'NODE_ENV=production node .']
+  assert.deepEqual(needed, ['dotenv', 'tsx', 'run-s'])
+  assert.deepEqual(
+    free.filter((one) => findNeeded(manifest, one) !== null),
+    [],
+  )
+})
+
+test('an app without a start script starts with its main file', () => {
+  assert.equal(
+    last({ 'package.json': { main: './lib/http.js' }, 'lib/http.js': '' }),
+    'CMD ["node", "lib/http.js"]',
+  )
+  assert.equal(last({ 'package.json': {}, 'index.js': '', 'other.js': '' }), 'CMD ["node", "index.js"]')
+  assert.equal(last({ 'package.json': {}, 'api.mjs': '' }), 'CMD ["node", "api.mjs"]')
+})
+
+test('Node.js runs TypeScript since 22.18', () => {
+  const files = (node: string) => ({ 'package.json': { engines: { node } }, 'index.ts': '' })
+  assert.equal(last(files('22')), 'CMD ["node", "index.ts"]')
+  const { problem } = refusalOf({ files: files('20') })
+  assert.equal(problem, 'package.json has no start script and no known framework')
+})
+
+test('a development server of no known framework is refused by its name', () => {
+  const files = { 'package.json': { scripts: { start: 'webpack serve' } } }
+  const { problem } = refusalOf({ files })
+  assert.match(problem, /development server \(webpack serve\)/)
+})
+
+test('the web line of the Procfile wins over the start script, and finds programs of packages', () => {
+  const files = {
+    'package.json': { scripts: { start: 'node a.js' } },
+    Procfile: 'web: next start -p $PORT\n',
+  }
+  const lines = instructionsOf({ files })
+  assert.equal(lines.at(-1), 'CMD ["sh", "-c", "exec next start -p $PORT"]')
+  assert.ok(lines.includes('ENV NODE_ENV=production PATH="/app/node_modules/.bin:$PATH"'))
+})
+
+test('the port that the start script names is the port', () => {
+  const files = { 'package.json': { scripts: { start: 'next start -p 4000' } } }
+  assert.equal(recipeOf({ files }).port, 4000)
+})
+
+test('a worker listens on no port', () => {
+  const files = { 'package.json': { scripts: { start: 'node worker.js' } } }
+  assert.equal(recipeOf({ files, settings: { type: 'background_worker' } }).port, null)
+})
+
+test('a package manager that the start script calls is where it runs', () => {
+  const files = {
+    'package.json': { scripts: { start: 'pnpm run serve' }, packageManager: 'pnpm@10.1.0' },
+    'pnpm-lock.yaml': '',
+  }
+  const installs = instructionsOf({ files }).filter((line) => line.endsWith('--global pnpm@10.1.0'))
+  assert.equal(installs.length, 2)
+})
+
+test('a start script of Bun runs on the image of Bun', () => {
+  const manifest = { scripts: { start: 'NODE_ENV=production bun src/index.ts' }, engines: { bun: '1.2.3' } }
+  const lines = instructionsOf({ files: { 'package.json': manifest, 'bun.lock': '' } })
+  assert.deepEqual(
+    lines.filter((line) => /^(FROM|CMD)/.test(line)),
+    ['FROM oven/bun:1.2.3 AS build', 'FROM oven/bun:1.2.3-slim AS app', 'CMD ["bun", "run", "start"]'],
+  )
+})
+
+test('migrations are proposed, and what runs them stays', () => {
+  const manifest = {
+    scripts: { start: 'node a.js' },
+    dependencies: { '@prisma/client': '6' },
+    devDependencies: { prisma: '6' },
+  }
+  const files = {
+    'package.json': manifest,
+    'prisma/schema.prisma': '',
+    'prisma/migrations/1_a/migration.sql': '',
+  }
+  const [proposal] = recipeOf({ files }).proposals
+  assert.equal(proposal?.value, 'npx prisma migrate deploy')
+  assert.ok(choicesOf({ files }).includes('packages for development stay: prisma is one, for migrations'))
+  assert.ok(!instructionsOf({ files }).some((line) => line.includes('migrate deploy')))
+})
+
+test('an app that drives a browser gets that of Debian', () => {
+  const files = { 'package.json': { main: 'a.js', dependencies: { puppeteer: '24' } }, 'a.js': '' }
+  const lines = instructionsOf({ files })
+  assert.ok(lines.some((line) => /apt-get install .*\bchromium\b/.test(line)))
+  assert.ok(lines.some((line) => line.includes('PUPPETEER_EXECUTABLE_PATH=/usr/bin/chromium')))
+})
