@@ -48,6 +48,7 @@ export const errorCodes = [
   'port_taken',
   'pre_deploy_failed',
   'pull_failed',
+  'recipe_not_found',
   'registry_rate_limited',
   'registry_unauthorized',
   'registry_unreachable',

@@ -6,12 +6,26 @@ import { openSealedTable } from './secrets.ts'
 import { type ServiceSettings, settingsOfSchema2, settingsOfSchema3 } from './services.ts'
 import type { Store } from './store/store.ts'
 
+/** What an image without a Dockerfile of its author was built by. */
+export interface ReleaseRecipe {
+  version: number
+  builder: string
+  choices: { what: string; reason: string }[]
+  dockerfile: string
+  ignore: string
+  pre_deploy_command: string | null
+  proposals: { setting: string; value: string; reason: string }[]
+  workers: { name: string; command: string }[]
+}
+
 export interface Release {
   settings: ServiceSettings
   /** The variables as the user wrote them, with unresolved references. */
   env: EnvVar[]
   /** References resolved, Berth's own variables added; null until the first instance starts. */
   resolved: EnvVar[] | null
+  /** Missing if the image was built or obtained in another way. */
+  recipe?: ReleaseRecipe
 }
 
 export function openReleases(store: Store, sealer: Sealer) {
@@ -32,6 +46,11 @@ export function openReleases(store: Store, sealer: Sealer) {
       store.commit(() => {
         const release = get(deployId)
         if (release && !release.resolved) sealed.put(deployId, { ...release, resolved })
+      }),
+    keepRecipe: (deployId: string, recipe: ReleaseRecipe) =>
+      store.commit(() => {
+        const release = get(deployId)
+        if (release) sealed.put(deployId, { ...release, recipe })
       }),
     remove: (deployId: string) => store.commit(() => sealed.remove(deployId)),
     ids: sealed.keys,

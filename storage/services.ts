@@ -28,6 +28,8 @@ export interface ServiceSettings {
   /** Missing in rows and releases older than the setting, like the next two. */
   build_target?: string | null
   build_args?: Record<string, string>
+  /** Null or missing: what the source asks for. */
+  builder?: 'dockerfile' | 'recipe' | null
   /** In lower case. Missing means none. */
   submodule_owners?: string[]
   /** Whether instances and jobs have an init process. Missing means true. */

@@ -66,10 +66,7 @@ type FromImage = DeploySlotInput & { image: string; commitSha: string | null }
 const slots = {
   awaitTurn: slot<FromSource, Turn>(),
   fetchSource: slot<FromSource, SlotOutput & Fetched>(),
-  buildImage: slot<
-    DeploySlotInput & { clearCache: boolean; timeoutMs: number },
-    SlotOutput & { image: string }
-  >(),
+  buildImage: slot<DeploySlotInput & { clearCache: boolean; timeoutMs: number }, SlotOutput & BuiltImage>(),
   pullImage: slot<FromSource, SlotOutput & { image: string; source: DeploySource }>(),
   runPreDeploy: slot<FromImage, SlotOutput>(),
   startInstances: slot<FromImage, SlotOutput & Listening & { warnings: DeployWarning[] }>(),
@@ -93,7 +90,7 @@ const deploy = setup({
     isSuperseded: (_, turn: Turn) => turn.supersededBy !== null,
     isReuse: ({ context }) => context.source.kind === 'reuse',
     isImage: ({ context }) => context.source.kind === 'image',
-    hasPreDeploy: ({ context }) => context.preDeploy,
+    hasPreDeploy: ({ context }, { preDeploy = context.preDeploy }: BuiltImage) => preDeploy,
     isOnSchedule: ({ context }) => context.onSchedule,
   },
   actions: {
@@ -101,8 +98,12 @@ const deploy = setup({
       phase,
       deadlineAt: deadlineOf(phase, context, instantOf(event)),
     })),
-    recordImage: assign((_, { image, source }: { image: string; source?: DeploySource }) =>
-      source ? { image, source } : { image },
+    recordImage: assign(
+      ({ context }, { image, source = context.source, preDeploy = context.preDeploy }: BuiltImage) => ({
+        image,
+        source,
+        preDeploy,
+      }),
     ),
     recordFailure: assign(({ context }, failure: SlotFailure) => failed(context, failure)),
     recordCancel: assign((_, { at, by }: { at: string; by: string }) => ({
@@ -118,14 +119,18 @@ const failing = {
   actions: { type: 'recordFailure', params: failureOf },
 } as const
 
-/** Records the image of a build or a pull. A pull also returns the source with the digest of its tag. */
-const recordImage = {
-  type: 'recordImage',
-  params: ({ event }: { event: { output: { image: string; source?: DeploySource } } }) => event.output,
-} as const
+/** A pull also returns the source with the digest of its tag, and a build may find a pre-deploy command. */
+interface BuiltImage {
+  image: string
+  source?: DeploySource
+  preDeploy?: boolean
+}
+
+const built = ({ event }: { event: { output: BuiltImage } }) => event.output
+const recordImage = { type: 'recordImage', params: built } as const
 
 const prepareOrStart = [
-  { guard: 'hasPreDeploy', target: 'preparing', actions: recordImage },
+  { guard: { type: 'hasPreDeploy', params: built }, target: 'preparing', actions: recordImage },
   { target: 'starting', actions: recordImage },
 ] as const
 

@@ -35,6 +35,8 @@ const serviceTypes = [
   'static_site',
 ] as const
 
+const builders = ['dockerfile', 'recipe'] as const
+
 export const ServiceParams = z.object({ id: identifier.describe('Id or name of the service.') })
 
 export const DeleteQuery = z.strictObject({
@@ -78,6 +80,8 @@ const shownSettings = explained({
   submodule_owners: z.array(z.string()),
   root_dir: text,
   dockerfile_path: text,
+  builder: z.enum(builders).nullable(),
+  build_command: text,
   start_command: text,
   pre_deploy_command: text,
   build_env: z.array(z.string()),
@@ -116,7 +120,6 @@ export const Service = z
           'over http.',
       ),
     ...shownSettings,
-    build_command: text.describe('Always null. It cannot be set and has no effect.'),
     auto_deploy: z.boolean().describe('Always true. It cannot be set and has no effect.'),
     watch_paths: z.array(z.string()).describe('Always empty. It cannot be set and has no effect.'),
     suspended: z.boolean().describe('Whether the service was stopped on request.'),
@@ -233,6 +236,11 @@ const givenSettings = explained({
   submodule_owners: optional(submoduleOwners),
   root_dir: clearable(relativePath),
   dockerfile_path: clearable(relativePath),
+  builder: z
+    .enum([...builders, ''])
+    .nullish()
+    .transform((name) => (name === '' ? null : (name ?? undefined))),
+  build_command: clearable(command),
   start_command: clearable(command),
   pre_deploy_command: clearable(command),
   build_env: optional(buildEnv),

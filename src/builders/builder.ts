@@ -1,4 +1,5 @@
 // A way to make the image of a deploy from its source, and all that it gets for that.
+import type { ReleaseRecipe } from '../../storage/releases.ts'
 import type { ServiceSettings } from '../../storage/services.ts'
 import type { BuildRequest, ImageBuilder } from '../docker/build/build.ts'
 import type { Engine } from '../docker/engine/client.ts'
@@ -12,7 +13,11 @@ export interface Builder {
 }
 
 export interface BuildJob extends Pick<BuildRequest, 'registries' | 'signal'> {
+  serviceName: string
   settings: ServiceSettings
+  envKeys: string[]
+  /** How the live version was built. Null without one, and if its image was pulled. */
+  live: { recipe: ReleaseRecipe | null } | null
   /** The deploy's own folder, with the checkout and what Berth generates. */
   directory: string
   checkout: string
@@ -22,6 +27,7 @@ export interface BuildJob extends Pick<BuildRequest, 'registries' | 'signal'> {
   tree: Target
   /** What a Dockerfile of the user may use. Logs what it does without. */
   openInputs(): Promise<BuildInputs>
+  keepRecipe(recipe: ReleaseRecipe): Promise<void>
   /** How a file that .gitignore leaves out can reach the build. */
   ignoredFileAdvice: string
   /** The image that static sites are put into; empty for nginx. */

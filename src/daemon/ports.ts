@@ -202,7 +202,7 @@ function openBuilder(
     config.builder === 'buildkit'
       ? createFallback(engine, options, builderWatch)
       : createClassic(engine, options)
-  const builder: ImageBuilder = { build: (request) => cache.during(() => driver.build(request)) }
+  const builder: ImageBuilder = { ...driver, build: (request) => cache.during(() => driver.build(request)) }
   const close = () => {
     builderWatch.close()
     cache.close()

@@ -5,7 +5,7 @@ import { normalizeDomain } from './domains.ts'
 import { listens } from './service-types.ts'
 
 /** Fields that cannot be set yet, or that have their own commands. */
-export const unsettableNames = ['type', 'auto_deploy', 'watch_paths', 'build_command', 'suspended'] as const
+export const unsettableNames = ['type', 'auto_deploy', 'watch_paths', 'suspended'] as const
 export type SettingName = Exclude<keyof ServiceSettings, (typeof unsettableNames)[number]> | 'shared_network'
 
 export interface Setting<Value = unknown> {
@@ -32,7 +32,10 @@ export interface Flag {
 }
 
 const onlyCronJobs = only((type) => type === 'cron_job', 'only cron jobs have it')
-const onlySites = only((type) => type === 'static_site', 'only static sites have it')
+const onlySites = only(
+  (type) => type === 'static_site' || type === 'web_service',
+  'only static sites and web services have it',
+)
 const onlyPublic = only(
   (type) => type === 'web_service' || type === 'static_site',
   'only web services and static sites are reachable from outside',
@@ -103,6 +106,20 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     flag: { flags: '--dockerfile <path>', help: 'relative to the root dir (Dockerfile)' },
     normalize: normalPath,
   },
+  builder: {
+    default: null,
+    takesEffect: 'at build',
+    meaning:
+      'dockerfile builds the Dockerfile of the source, recipe builds one that Berth writes for it. By ' +
+      'default the Dockerfile if there is one, else a recipe, unless the live version had a Dockerfile.',
+    flag: { flags: '--builder <name>', help: 'dockerfile, or recipe to build without one' },
+  },
+  build_command: {
+    default: null,
+    takesEffect: 'at build',
+    meaning: 'Command that a recipe runs to build the source, instead of what it found.',
+    flag: { flags: '--build-command <command>', help: 'command of a build without a Dockerfile' },
+  },
   start_command: {
     default: null,
     takesEffect: 'at restart',
@@ -167,8 +184,10 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   publish_dir: {
     default: null,
     takesEffect: 'at build',
-    meaning: 'Folder that a static site serves: below root_dir or, with a Dockerfile, in its last stage.',
-    flag: { flags: '--publish-dir <path>', help: 'folder that a static site serves' },
+    meaning:
+      'Folder of pages to serve: of a static site below root_dir or, with a Dockerfile, in the last stage; ' +
+      'of a build by a recipe, what that build makes.',
+    flag: { flags: '--publish-dir <path>', help: 'folder of pages to serve' },
     refusal: onlySites,
     // It may be absolute. `.` is a valid folder: the WORKDIR of an image.
     normalize: (path) => posix.normalize(path).replace(/(?<=.)\/$/, ''),
@@ -176,8 +195,8 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
   spa_fallback: {
     default: false,
     takesEffect: 'at restart',
-    meaning: 'Whether a static site serves index.html for unknown paths. Default false.',
-    flag: { flags: '--spa-fallback', help: 'serve index.html for unknown paths of a static site' },
+    meaning: 'Whether pages without a server of their own serve index.html for unknown paths. Default false.',
+    flag: { flags: '--spa-fallback', help: 'serve index.html for unknown paths of a site' },
     refusal: onlySites,
   },
   port: {

@@ -1,27 +1,31 @@
 // Builds a Dockerfile of the source, and explains what is missing: it, or a file that it copies.
-import { realpath } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
 import { findDockerfiles } from '../../domain/dockerfiles.ts'
-import { suggestDockerfile } from '../../domain/starter-dockerfile.ts'
 import { Failure } from '../../errors.ts'
 import { isInside, resolveInside } from '../../sources/source-path.ts'
 import type { Builder, BuildJob, Target } from '../builder.ts'
 import { resolveRoot } from '../source-folder.ts'
+import { serveTree } from '../static-site/static-site.ts'
 
 export const dockerfile: Builder = {
   name: 'dockerfile',
   detects: hasDockerfile,
-  build: (job) => buildOwnDockerfile(job, job.image),
+  build: buildOwnDockerfile,
 }
 
 /** Whether there is one, or should be. */
-export async function hasDockerfile({ settings, checkout }: BuildJob): Promise<boolean> {
-  return settings.dockerfile_path !== null || isInside(checkout, displayPathOf(settings))
+async function hasDockerfile(job: BuildJob): Promise<boolean> {
+  const { builder = null, dockerfile_path } = job.settings
+  if (builder !== null) return builder === 'dockerfile'
+  return dockerfile_path !== null || isInside(job.checkout, await findPath(job))
 }
 
-/** Throws `dockerfile_not_found`, and what a build throws. */
-export async function buildOwnDockerfile(job: BuildJob, target: Target): Promise<void> {
-  await buildDockerfile(job, await findDockerfile(job), target)
+/** Of a static site, it builds the folder to serve. Throws `dockerfile_not_found`, and what builds do. */
+async function buildOwnDockerfile(job: BuildJob): Promise<void> {
+  const source = await findDockerfile(job)
+  if (job.settings.type !== 'static_site') return buildDockerfile(job, source, job.image)
+  await serveTree(job, () => buildDockerfile(job, source, job.tree))
 }
 
 export async function buildDockerfile(job: BuildJob, source: BuildSource, target: Target): Promise<void> {
@@ -34,49 +38,34 @@ export async function buildDockerfile(job: BuildJob, source: BuildSource, target
   }
 }
 
-/** If it is missing, the failure lists others in the source, or the log shows one to start from. */
+/** If it is missing, the failure lists others in the source. */
 async function findDockerfile(job: BuildJob): Promise<BuildSource> {
-  const { settings, checkout, log } = job
   const contextDir = await resolveRoot(job)
-  const displayPath = displayPathOf(settings)
-  if (!(await isInside(checkout, displayPath))) {
-    throw await missingDockerfileFailure({ checkout, contextDir, displayPath }, log)
+  const path = await findPath(job)
+  if (!(await isInside(job.checkout, path))) throw await missingDockerfile(job, path)
+  const dockerfile = await resolveInside(job.checkout, path, 'dockerfile_path')
+  return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: await realpath(job.checkout) }
+}
+
+/** In the root dir, a Dockerfile may have any case, and the name that Podman gives it. */
+async function findPath({ checkout, settings: { root_dir, dockerfile_path } }: BuildJob): Promise<string> {
+  const folder = root_dir ?? '.'
+  if (dockerfile_path !== null) return normalize(join(folder, dockerfile_path))
+  const names = await readdir(join(checkout, folder)).catch(() => [])
+  const usual = [/^Dockerfile$/, /^dockerfile$/i, /^containerfile$/i]
+  const found = usual.flatMap((pattern) => names.filter((name) => pattern.test(name)))
+  return join(folder, found[0] ?? 'Dockerfile')
+}
+
+async function missingDockerfile({ checkout, settings, live }: BuildJob, path: string): Promise<Failure> {
+  const message = `there is no ${path} in the source`
+  const others = (await findDockerfiles(checkout)).map((other) => other.replace(/\p{Cc}/gu, '?'))
+  if (others[0] !== undefined) {
+    const list = others.join(', ')
+    return new Failure('dockerfile_not_found', `${message}; it has ${list}`).with({ dockerfile: others[0] })
   }
-  const dockerfile = await resolveInside(checkout, displayPath, 'dockerfile_path')
-  return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: await realpath(checkout) }
-}
-
-function displayPathOf({ root_dir, dockerfile_path }: BuildJob['settings']): string {
-  return normalize(join(root_dir ?? '.', dockerfile_path ?? 'Dockerfile'))
-}
-
-/** A starter Dockerfile is of use only if the source has none elsewhere. */
-async function missingDockerfileFailure(
-  { checkout, contextDir, displayPath }: { checkout: string; contextDir: string; displayPath: string },
-  log: BuildJob['log'],
-): Promise<Failure> {
-  const message = `there is no ${displayPath} in the source`
-  const [first, ...others] = (await findDockerfiles(checkout)).map((path) => path.replace(/\p{Cc}/gu, '?'))
-  if (first !== undefined) {
-    const list = [first, ...others].join(', ')
-    return new Failure('dockerfile_not_found', `${message}; it has ${list}`).with({ dockerfile: first })
-  }
-  for (const line of await suggestionLines(contextDir, displayPath)) log.info(line)
-  return new Failure('dockerfile_not_found', message)
-}
-
-/** Lines for the deploy's log. `shown` is the path that Berth looked for. */
-export async function suggestionLines(directory: string, path: string): Promise<string[]> {
-  const { kind, dockerfile, notes } = await suggestDockerfile(directory)
-  const looks = `looked for ${path} and found none; this looks like ${kind}`
-  if (dockerfile.length === 0) return [looks, ...notes]
-  return [
-    looks,
-    'a Dockerfile to start from:',
-    ...dockerfile.map((line) => `    ${line}`),
-    ...notes,
-    'commit it and deploy again',
-  ]
+  const failure = new Failure('dockerfile_not_found', message)
+  return live && settings.dockerfile_path === null ? failure.with({ builder: 'recipe' }) : failure
 }
 
 export interface BuildSource {
@@ -84,6 +73,8 @@ export interface BuildSource {
   /** Relative to `contextDir`. */
   dockerfile: string
   sourceDir: string
+  /** Instead of the lines of .dockerignore. */
+  ignore?: string[]
 }
 
 type ExplainedSource = BuildSource & Pick<BuildJob, 'ignoredFileAdvice'>

@@ -1,5 +1,5 @@
-// Builds a static site: a folder of the source, or of what its Dockerfile built, in the image of a server.
-// With a Dockerfile there are two builds, and the intermediate image must be removed afterwards.
+// Builds a static site: a folder of the source, or of what was built from it, in the image of a server.
+// What was built is an intermediate image, which must be removed afterwards.
 import { realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../storage/services.ts'
@@ -8,35 +8,26 @@ import { inspectImage, removeImage } from '../../docker/images/images.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { isInside, resolveInside } from '../../sources/source-path.ts'
 import type { Builder, BuildJob } from '../builder.ts'
-import { buildOwnDockerfile, hasDockerfile } from '../dockerfile/dockerfile.ts'
 import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
 import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-server.ts'
 
 export const staticSite: Builder = {
   name: 'static-site',
   detects: async ({ settings }) => settings.type === 'static_site',
-  build: buildSite,
+  build: serveSource,
 }
-
-/** Usual folders of static sites, to suggest one when none was set. */
-const usualFolders = ['public', 'dist', 'build', '_site', 'out', 'www']
 
 /** Throws `site_not_found`, and what a build throws. */
-async function buildSite(job: BuildJob): Promise<void> {
-  const root = await resolveRoot(job)
-  if (!(await hasDockerfile(job))) return serveSource(job, root)
-  await serveTree(job, () => buildOwnDockerfile(job, job.tree))
-}
-
-async function serveSource(job: BuildJob, root: string): Promise<void> {
+async function serveSource(job: BuildJob): Promise<void> {
   const { settings, log } = job
+  const root = await resolveRoot(job)
   const folder = await findFolder(settings, root)
   log.info(`the site is ${describeFolder(settings)} of the source`)
   // The context is the deploy's whole folder, so that the Dockerfile is not a part of the site.
   const contextDir = await realpath(job.directory)
   const [site, rulesRoot] = [relative(contextDir, folder), relative(contextDir, root)]
   const ignore = siteIgnore(site, rulesRoot, (await readIgnoreFile(root, '.dockerignore'))?.text ?? '')
-  const found = { from: null, folder: site, needsIndex: false }
+  const found = { from: null, folder: site, isSpa: settings.spa_fallback, needsIndex: false }
   await buildServer(job, contextDir, ignore, found).catch((error: unknown) => {
     if (!isMissing(error)) throw error
     throw new Failure('site_not_found', `${describeFolder(settings)} is left out by .dockerignore`)
@@ -53,7 +44,9 @@ async function findFolder({ publish_dir, spa_fallback }: ServiceSettings, root: 
     throw new Failure('site_not_found', `the publish dir ${publish_dir} is not a folder`)
   }
   if (await isInside(folder, 'index.html')) return folder
-  if (publish_dir === null) throw await missingFolderFailure(root)
+  if (publish_dir === null) {
+    throw new Failure('site_not_found', 'the source has neither a Dockerfile nor an index.html at its top')
+  }
   if (!spa_fallback) return folder
   throw new Failure(
     'site_not_found',
@@ -61,24 +54,19 @@ async function findFolder({ publish_dir, spa_fallback }: ServiceSettings, root: 
   )
 }
 
-async function missingFolderFailure(root: string): Promise<Failure> {
-  const problem = 'the source has neither a Dockerfile nor an index.html at its top'
-  for (const folder of usualFolders) {
-    if (await isInside(root, join(folder, 'index.html'))) {
-      return new Failure('site_not_found', `${problem}; there is one in ${folder}`).with({ folder })
-    }
-  }
-  return new Failure('site_not_found', problem)
-}
-
-/** Serves the publish dir of the intermediate image that `buildTree` builds. */
-async function serveTree(job: BuildJob, buildTree: () => Promise<void>): Promise<void> {
+/** Serves a folder of the intermediate image that `buildTree` builds, by default the publish dir. */
+export async function serveTree(
+  job: BuildJob,
+  buildTree: () => Promise<void>,
+  wanted: { folder: string; fallback: boolean } | null = null,
+): Promise<void> {
   const { publish_dir, spa_fallback } = job.settings
   const from = job.tree.tag
   try {
     await buildTree()
-    const folder = await folderInImage(job)
-    const site = { from, folder, needsIndex: publish_dir === null || spa_fallback }
+    const folder = wanted?.folder ?? (await folderInImage(job))
+    const isSpa = spa_fallback || wanted?.fallback === true
+    const site = { from, folder, isSpa, needsIndex: publish_dir === null || isSpa }
     job.log.info(`the site is ${folder} of the last stage`)
     await buildServer(job, await createGeneratedDirectory(job), [], site).catch((error: unknown) => {
       throw isMissing(error) ? notInImage(site) : error
@@ -114,13 +102,12 @@ async function buildServer(
   job: BuildJob,
   contextDir: string,
   ignore: string[],
-  site: Pick<Site, 'from' | 'folder' | 'needsIndex'>,
+  site: Omit<Site, 'server' | 'serverFolder'>,
 ): Promise<void> {
   const directory = await createGeneratedDirectory(job)
   const server = await prepareServer(job, contextDir, join(directory, 'server'))
   const dockerfile = join(directory, 'Dockerfile')
-  const isSpa = job.settings.spa_fallback
-  await writeFile(dockerfile, siteDockerfile({ ...site, ...server, isSpa }))
+  await writeFile(dockerfile, siteDockerfile({ ...site, ...server }))
   await job.driver.build({
     ...job.image,
     contextDir,

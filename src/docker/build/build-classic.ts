@@ -33,7 +33,7 @@ export function createClassic(
         return { imageId: await follow(build, guard.limits, watch) }
       }),
     )
-  return { build: (request) => run(() => buildOnce(request)) }
+  return { build: (request) => run(() => buildOnce(request)), mounts: false }
 }
 
 async function follow(build: BuildAttempt, limits: BuildLimits, watch: LimitWatch): Promise<string> {

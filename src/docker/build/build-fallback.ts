@@ -162,6 +162,7 @@ export function createFallback(engine: Engine, options: BuilderOptions, watch: B
   const buildKit = createBuildKit(engine, options)
   const classic = createClassic(engine, options, refuseNeed)
   return {
+    mounts: true,
     async build(request) {
       const say = (line: string) => request.onLine('system', line, null)
       try {

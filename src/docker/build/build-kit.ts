@@ -24,7 +24,10 @@ type Message = { error?: string } & (
 export function createBuildKit(engine: Engine, { owner, guard, run }: BuilderOptions): ImageBuilder {
   const buildOnce = (request: BuildRequest) =>
     guard.run((watch) => attempt(engine, owner, request, (started) => buildInSession(started, watch)))
-  return { build: (request) => run(() => againAfterFaults(request.onLine, () => buildOnce(request))) }
+  return {
+    build: (request) => run(() => againAfterFaults(request.onLine, () => buildOnce(request))),
+    mounts: true,
+  }
 }
 
 async function buildInSession(build: BuildAttempt, watch: LimitWatch): Promise<{ imageId: string }> {

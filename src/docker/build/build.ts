@@ -18,6 +18,8 @@ export interface ImageBuilder {
    * `signal` ends the build's processes immediately and throws its reason; only `signal` bounds the time.
    */
   build(request: BuildRequest): Promise<{ imageId: string }>
+  /** Whether it knows `RUN --mount`. */
+  mounts: boolean
 }
 
 export interface BuilderOptions {

@@ -53,9 +53,10 @@ export function toService(
   const latest = planned ?? latestDeploy(storage, row.id)
   const publication = publicationOf(context)
   // Settings that rows of older versions do not have.
-  const { build_target = null, build_args = {}, init = true, protocol = 'http' } = row
+  const { build_target = null, builder = null, build_args = {}, init = true, protocol = 'http' } = row
   return shownFields(Service, row, {
     build_target,
+    builder,
     build_args,
     init,
     protocol,

@@ -15,7 +15,8 @@ import {
   type Rollback,
   UploadQuery,
 } from '../../api/deploy.ts'
-import { conflict, Failure, invalidField, invalidRequest } from '../../errors.ts'
+import { Recipe } from '../../api/recipe.ts'
+import { conflict, Failure, invalidField, invalidRequest, notFound } from '../../errors.ts'
 import { type CallById, get, post, tagged, type Upload } from '../pipeline/route.ts'
 import { phaseTimesOf } from '../records/deploy-phases.ts'
 import { deployAdvice, findDeploy, toDeploy, toDeployWith } from '../records/deploy-record.ts'
@@ -65,6 +66,15 @@ export const deployRoutes = tagged('Deploys', [
     handler: ({ context: { storage }, params, query }) =>
       phaseTimesOf(storage, findService(storage, params.id).id, query.last),
   }),
+  get('/services/{id}/recipe', {
+    ...readsService,
+    summary: 'Returns the recipe of the newest deploy that was built by one',
+    description:
+      'The Dockerfile that Berth wrote for the newest deploy that was built without one of its author, and ' +
+      'the reason of each choice. 404 if the service has no such deploy.',
+    response: Recipe,
+    handler: readRecipe,
+  }),
   post('/services/{id}/deploys', {
     ...runsService,
     summary: 'Queues a deploy of the configured source',
@@ -106,6 +116,17 @@ export const deployRoutes = tagged('Deploys', [
     handler: cancelDeploy,
   }),
 ])
+
+const maxDeploysSearched = 100
+
+function readRecipe({ context: { storage }, params }: CallById): Recipe {
+  const { id, name } = findService(storage, params.id)
+  for (const deploy of storage.actors.list('deploy', id, maxDeploysSearched) as Deploy[]) {
+    const recipe = deploy.source.kind === 'reuse' ? null : storage.releases.get(deploy.id)?.recipe
+    if (recipe) return { deploy_id: deploy.id, ...recipe }
+  }
+  throw notFound(`no version of ${name} was built by a recipe`)
+}
 
 function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
   const { context, params, body, eventId } = call

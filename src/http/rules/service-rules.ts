@@ -30,7 +30,6 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     name: body.name,
     type: body.type,
     ...(Object.fromEntries(settings) as Pick<ServiceRow, SettingName>),
-    build_command: null,
     // Reserved for deploys that are triggered by pushes. Responses contain these fields; requests cannot.
     auto_deploy: true,
     watch_paths: [],

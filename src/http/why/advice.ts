@@ -151,6 +151,7 @@ export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice 
 function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null {
   const { name } = service
   switch (deploy.error_code) {
+    case 'recipe_not_found':
     case 'dockerfile_not_found':
       return adviseOnDockerfile(deploy, name)
     case 'source_not_found': {
@@ -160,7 +161,7 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
         : adviseSequence(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
     }
     case 'site_not_found': {
-      const command = `berth update ${name} --publish-dir ${detailOf(deploy, 'folder', 'FOLDER')}`
+      const command = `berth update ${name} --publish-dir FOLDER`
       return advise(command, command)
     }
     case 'git_remote_unreachable':
@@ -175,12 +176,24 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
 
 function adviseOnDockerfile(deploy: FailedDeploy, name: string): Advice {
   const path = detailOf(deploy, 'dockerfile', '')
-  if (path === '') return advise('add one; manual: /docs/sources-and-builds#dockerfiles')
+  if (path === '') return adviseOnRecipe(deploy, name)
   // A Dockerfile expects to see its own folder, as a rule.
   const at = path.lastIndexOf('/')
   const folder = at === -1 ? "''" : argument(path.slice(0, at), 'FOLDER')
   const update = `berth update ${name} --root-dir ${folder} --dockerfile ${path.slice(at + 1)}`
   return adviseSequence(update, retryCommand(deploy, name))
+}
+
+function adviseOnRecipe(deploy: FailedDeploy, name: string): Advice {
+  const app = argument(detailOf(deploy, 'app', ''), 'FOLDER')
+  if (detailOf(deploy, 'app', '') !== '')
+    return adviseSequence(`berth update ${name} --root-dir ${app}`, retryCommand(deploy, name))
+  if (detailOf(deploy, 'builder', '') !== '')
+    return adviseTo('add one, or build without it', `berth update ${name} --builder recipe`)
+  if (deploy.error_code === 'dockerfile_not_found')
+    return advise('add one; manual: /docs/sources-and-builds#dockerfiles')
+  const start = `berth update ${name} --start-command COMMAND`
+  return advise(`add a Dockerfile, or say how it starts: ${start}`, start)
 }
 
 /** The option replaces the whole list. */

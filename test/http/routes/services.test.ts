@@ -25,6 +25,7 @@ test('a new service has every field, with the defaults', async (t) => {
     image: null,
     root_dir: null,
     dockerfile_path: null,
+    builder: null,
     build_command: null,
     start_command: null,
     pre_deploy_command: null,
@@ -313,10 +314,14 @@ test('a static site accepts its own settings, and none of a running service', as
   }
 })
 
-test('settings of static sites are rejected for other types', async (t) => {
+test('settings of pages are rejected for types that serve none', async (t) => {
   const { refused } = await startChecked(t)
   for (const [key, value] of Object.entries({ publish_dir: 'dist', spa_fallback: true })) {
-    const response = await refused('POST', '/services', { name: 'web', [key]: value })
+    const response = await refused('POST', '/services', {
+      name: 'web',
+      type: 'private_service',
+      [key]: value,
+    })
     assert.deepEqual(response, [400, 'invalid_request', `${key} invalid`])
   }
   const climbing = { name: 'web', type: 'static_site', publish_dir: '../dist' }
@@ -325,6 +330,16 @@ test('settings of static sites are rejected for other types', async (t) => {
     'invalid_request',
     'publish_dir invalid',
   ])
+})
+
+test('a builder is set and cleared, and only a known one', async (t) => {
+  const { call, create, refused } = await startChecked(t)
+  const service = await create({ name: 'web', builder: 'recipe', build_command: 'make' })
+  assert.deepEqual([service.builder, service.build_command], ['recipe', 'make'])
+  const { body } = await call('PATCH', '/services/web', { builder: '', build_command: '' })
+  assert.deepEqual([body.builder, body.build_command], [null, null])
+  const response = await refused('PATCH', '/services/web', { builder: 'magic' })
+  assert.deepEqual(response, [400, 'invalid_request', 'builder invalid_value'])
 })
 
 test('a build has a stage and arguments, which are replaced and cleared as a whole', async (t) => {

@@ -19,9 +19,9 @@ test('names that are in use, reserved or look like ids are rejected', async (t) 
 
 test('settings without an effect are rejected by name, and null means omitted', async (t) => {
   const { create, refused } = await startChecked(t)
-  const { auto_deploy, build_command, watch_paths } = await create({ name: 'made' })
-  assert.deepEqual([auto_deploy, build_command, watch_paths], [true, null, []])
-  const ineffective = { auto_deploy: false, build_command: 'make', watch_paths: ['a'] }
+  const { auto_deploy, watch_paths } = await create({ name: 'made' })
+  assert.deepEqual([auto_deploy, watch_paths], [true, []])
+  const ineffective = { auto_deploy: false, watch_paths: ['a'] }
 
   for (const [key, value] of Object.entries(ineffective)) {
     const response = await refused('POST', '/services', { name: 'web', [key]: value })

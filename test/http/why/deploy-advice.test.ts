@@ -30,6 +30,9 @@ const commandsFor: [code: string, details: FailedDeploy['error_details'], comman
   ['instance_failed', disk, chown],
   ['health_check_failed', disk, chown],
   ['exited_early', disk, chown],
+  ['recipe_not_found', { app: 'apps/web' }, ['berth update web --root-dir apps/web', 'berth deploy web']],
+  ['recipe_not_found', null, ['berth update web --start-command COMMAND']],
+  ['dockerfile_not_found', { builder: 'recipe' }, ['berth update web --builder recipe']],
   ['source_not_found', { default_branch: 'trunk' }, ['berth update web --branch trunk', 'berth deploy web']],
 ]
 
@@ -72,7 +75,7 @@ test('every command of a piece of advice is in its hint', () => {
     advice('canceled'),
     advice('out_of_memory'),
     advice('health_check_failed', { reason: 'nothing_listens', port: 3000 }),
-    advice('site_not_found', { folder: 'dist' }),
+    advice('site_not_found'),
     advice('git_remote_unreachable'),
     advice('image_gone'),
     advice('unresolved_reference', { variable: 'KEY' }),

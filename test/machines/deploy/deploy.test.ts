@@ -323,6 +323,19 @@ test('an image is pulled instead of built, and its command runs before its insta
   assert.deepEqual([image, source, commit_sha], ['berth/shop:dep-1', exact, null])
 })
 
+test('a command that the source names runs, or not, whatever was expected before it was known', async () => {
+  for (const preDeploy of [true, false]) {
+    const buildImage = async () => ({ at: instant, image: 'berth/shop:dep-1', preDeploy })
+    const awaitTurn = async () => ({ ...grantedTurn, preDeploy: !preDeploy })
+    const run = runMachine(machine, happyEffects({ awaitTurn, buildImage, keepInstances: waits }), {
+      input: deployInput(),
+    })
+    await run.reached('live')
+    assert.equal(run.states.includes('running.preparing'), preDeploy)
+    assert.equal(run.actor.getSnapshot().context.preDeploy, preDeploy)
+  }
+})
+
 test('a deploy of version 1 continues from its state', async () => {
   const effects = happyEffects({
     awaitTurn: async () => ({ ...grantedTurn, settleMs: 0 }),

@@ -11,6 +11,7 @@ import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { DeployPhase } from '../phase.ts'
 import { removeWork } from '../source/source.ts'
+import { findPreDeployCommand } from '../start/pre-deploy.ts'
 import { createBuildJob } from './job.ts'
 
 interface BuildInput {
@@ -28,7 +29,7 @@ export async function buildImage(phase: DeployPhase, input: BuildInput) {
     await withBuildSlot(phase, () => buildInSlot(phase, input, image))
   }
   await removeWork(ports, id)
-  return { image }
+  return { image, preDeploy: findPreDeployCommand(phase.release) !== null }
 }
 
 /** Reports to the actor that its build waits or begins, because the deadline counts from the beginning. */

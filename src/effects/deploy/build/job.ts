@@ -19,7 +19,11 @@ export function createBuildJob(phase: DeployPhase, clearCache: boolean): BuildJo
   const labelsFor = (kind: string) => ({ ...ownerLabels(owner), [labels.kind]: kind, [labels.id]: id })
   const { source } = storage.actors.record(id) as unknown as { source: DeploySource }
   return {
+    serviceName: service.name,
     settings: release.settings,
+    envKeys: release.env.map(({ key }) => key),
+    live: findLive(phase),
+    keepRecipe: (recipe) => storage.releases.keepRecipe(id, recipe),
     directory: workDirectory(ports, id),
     checkout: checkoutDirectory(ports, id),
     image: { tag: imageName(owner, service.name, id), labels: labelsFor('image') },
@@ -35,6 +39,13 @@ export function createBuildJob(phase: DeployPhase, clearCache: boolean): BuildJo
     logger,
     signal,
   }
+}
+
+function findLive({ ports: { storage }, service }: DeployPhase): BuildJob['live'] {
+  const id = service.live_deploy_id
+  const release = id === null ? null : storage.releases.get(id)
+  const source = id === null ? null : (storage.actors.record(id)?.source as DeploySource | undefined)
+  return !release || !source || source.image !== null ? null : { recipe: release.recipe ?? null }
 }
 
 /** Arguments by `build_env` and `build_args`, and every variable as a secret. */

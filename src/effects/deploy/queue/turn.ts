@@ -109,12 +109,20 @@ function createRelease({ ports, serviceId }: DeployPhase, source: DeploySource):
   const target = source.kind === 'reuse' ? source.deploy_id : null
   if (target === null) {
     const settings = settingsOf(requireService(ports, serviceId))
-    return { settings, env: ports.storage.env.get(serviceId), resolved: null }
+    const env = ports.storage.env.get(serviceId)
+    const recipe = source.kind === 'reuse' ? findLiveRecipe(ports, serviceId) : undefined
+    return { settings, env, resolved: null, ...(recipe && { recipe }) }
   }
   const release = ports.storage.releases.get(target)
   if (!release)
     throw new Failure('image_gone', `the image of ${target} was removed: newer ones took its place`)
   return { ...release, resolved: null }
+}
+
+/** It belongs to the image, which a restart keeps. */
+function findLiveRecipe({ storage }: DeployPorts, serviceId: string): Release['recipe'] {
+  const id = storage.services.get(serviceId)?.live_deploy_id
+  return id ? storage.releases.get(id)?.recipe : undefined
 }
 
 /** A restart starts the version that is live when it runs, not when it was requested. */

@@ -1,5 +1,6 @@
 // The command, such as a migration, that runs once in the new image before its instances start, with the
 // env of the deploy. A command that has ended is not run again, even if the daemon was down when it ended.
+import type { Release } from '../../../../storage/releases.ts'
 import { sleep } from '../../../async/sleep.ts'
 import { preDeployIndex, preDeployKind, preDeployName } from '../../../docker/engine/names.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
@@ -9,6 +10,11 @@ import type { DeployPhase } from '../phase.ts'
 import { instanceSpec, resolveEnvironment, type StartInput } from './instances.ts'
 
 const pollIntervalMs = 250
+
+/** What the user set, or what the source says. Null if nothing runs before the instances start. */
+export function findPreDeployCommand({ settings, recipe }: Release): string | null {
+  return settings.pre_deploy_command ?? recipe?.pre_deploy_command ?? null
+}
 
 export async function runPreDeploy(phase: DeployPhase, input: StartInput) {
   const name = preDeployName(phase.ports.owner, phase.service.name, phase.id)
@@ -34,7 +40,7 @@ async function begin(phase: DeployPhase, input: StartInput, name: string): Promi
   const { release } = phase
   const place = { id, image: input.image, index: preDeployIndex, address, network: network.name }
   const spec = instanceSpec(ports, phase.service, release, { ...place, restart: 'no' })
-  const command = release.settings.pre_deploy_command
+  const command = findPreDeployCommand(release)
   // Without the disk, because the live version uses it.
   await ports.instances.ensure({ ...spec, name, command, volume: null, kind: preDeployKind }, signal)
 }
@@ -57,7 +63,7 @@ async function requireSuccess(phase: DeployPhase, name: string): Promise<void> {
   const { instances } = phase.ports
   const exit = await phase.withEngine(() => instances.inspectExit(name, phase.signal))
   if (exit?.exitCode === 0) return
-  const command = phase.release.settings.pre_deploy_command
+  const command = findPreDeployCommand(phase.release)
   const text = exit ? await describeExit(instances, exit, { command }) : 'disappeared while it ran'
   throw new Failure('pre_deploy_failed', `the pre-deploy command ${text}`)
 }

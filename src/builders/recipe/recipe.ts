@@ -1,0 +1,151 @@
+// Builds a source without a Dockerfile by a recipe: Berth prints the Dockerfile, and says why it is that one.
+import { realpath, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { ReleaseRecipe } from '../../../storage/releases.ts'
+import { ignoreLines } from '../../docker/dockerfile/ignore-rules.ts'
+import { findDockerfiles } from '../../domain/dockerfiles.ts'
+import { Failure, type FailureFacts } from '../../errors.ts'
+import {
+  chooseRecipe,
+  isRefusal,
+  printDockerfile,
+  printIgnoreFile,
+  type Recipe,
+  type Refusal,
+  readFacts,
+  recipeVersion,
+} from '../../recipes/index.ts'
+import { isInside } from '../../sources/source-path.ts'
+import type { Builder, BuildJob, Target } from '../builder.ts'
+import { buildDockerfile } from '../dockerfile/dockerfile.ts'
+import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
+import { serveTree } from '../static-site/static-site.ts'
+import { describeRecipe } from './description.ts'
+
+export const recipe: Builder = { name: 'recipe', detects: fits, build: buildByRecipe }
+
+/** Never by itself for a service that lives without one: a Dockerfile may be missing by mistake. */
+export function mayUseRecipe({ settings, live }: BuildJob): boolean {
+  const { builder = null, dockerfile_path } = settings
+  if (builder !== null) return builder === 'recipe'
+  return dockerfile_path === null && (live === null || live.recipe !== null)
+}
+
+async function fits(job: BuildJob): Promise<boolean> {
+  if (!mayUseRecipe(job)) return false
+  if (job.settings.builder === 'recipe') return true
+  const chosen = await choose(job)
+  if (isRefusal(chosen)) return false
+  return job.settings.type !== 'static_site' || (chosen.site !== null && !(await isReadyMade(job, chosen)))
+}
+
+/** Whether the pages of a static site are in the source, and nothing makes them. */
+async function isReadyMade(job: BuildJob, { stages }: Recipe): Promise<boolean> {
+  const { publish_dir } = job.settings
+  const isMade = stages.some(({ steps }) => steps.some((step) => step.do === 'run'))
+  if (publish_dir !== null && !isMade) return true
+  const page = join(publish_dir ?? '.', 'index.html')
+  return (publish_dir !== null || !isMade) && isInside(await resolveRoot(job), page)
+}
+
+/** Throws `recipe_not_found`, and what a build throws. */
+async function buildByRecipe(job: BuildJob): Promise<void> {
+  const chosen = await choose(job)
+  if (isRefusal(chosen)) throw await explainRefusal(job, chosen)
+  const printed = print(job, chosen)
+  for (const line of describeRecipe(printed, chosen, job)) job.log.info(line)
+  // Before the image exists: after a crash, only the release has what belongs to it.
+  await job.keepRecipe(printed)
+  const { site } = chosen
+  if (site === null) return buildPrinted(job, chosen, printed, job.image)
+  await serveTree(job, () => buildPrinted(job, chosen, printed, job.tree), site)
+}
+
+const chosen = new WeakMap<BuildJob, Promise<Recipe | Refusal>>()
+
+/** Reads the source once. */
+function choose(job: BuildJob): Promise<Recipe | Refusal> {
+  const choice = chosen.get(job) ?? readAndChoose(job)
+  chosen.set(job, choice)
+  return choice
+}
+
+async function readAndChoose(job: BuildJob): Promise<Recipe | Refusal> {
+  const checkout = await realpath(job.checkout)
+  const facts = await readFacts(checkout, { rootDir: relative(checkout, await resolveRoot(job)) })
+  const { type, build_command, start_command, publish_dir } = job.settings
+  return chooseRecipe(facts, { type, build_command, start_command, publish_dir, env: job.envKeys })
+}
+
+function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {
+  return {
+    version: recipeVersion,
+    builder: recipe.name,
+    choices: made.choices,
+    dockerfile: printDockerfile(made, { mounts: driver.mounts }),
+    ignore: printIgnoreFile(made),
+    pre_deploy_command: made.site === null ? (made.preDeploy?.command ?? null) : null,
+    proposals: made.proposals,
+    workers: made.workers,
+  }
+}
+
+async function buildPrinted(
+  job: BuildJob,
+  { context, stages }: Recipe,
+  { dockerfile, ignore }: ReleaseRecipe,
+  target: Target,
+): Promise<void> {
+  const sourceDir = await realpath(job.directory)
+  const contextDir = join(await realpath(job.checkout), context)
+  const file = join(await createGeneratedDirectory(job), 'recipe.Dockerfile')
+  await writeFile(file, dockerfile)
+  const args = new Set(
+    stages.flatMap(({ steps }) => steps.flatMap((step) => (step.do === 'arg' ? step.names : []))),
+  )
+  const source = {
+    contextDir,
+    sourceDir,
+    dockerfile: relative(contextDir, file),
+    ignore: ignoreLines(ignore).map(({ line }) => line),
+  }
+  const openInputs: BuildJob['openInputs'] = async () => {
+    const inputs = await job.openInputs()
+    const values = inputs.secrets.filter(({ key }) => args.has(key)).map(({ key, value }) => [key, value])
+    return { ...inputs, target: null, buildArgs: { ...Object.fromEntries(values), ...inputs.buildArgs } }
+  }
+  await buildDockerfile({ ...job, openInputs, log: logBases(job.log) }, source, target)
+}
+
+/** Says which image a tag of FROM means, if the engine reports it, as it does for those of a registry. */
+function logBases(log: BuildJob['log']): BuildJob['log'] {
+  const seen = new Set<string>()
+  return {
+    info: log.info,
+    build(stream, line, step) {
+      log.build(stream, line, step)
+      const [, tag, digest] = /\bFROM (\S+)@(sha256:[0-9a-f]{64})$/.exec(step?.name ?? '') ?? []
+      if (tag === undefined || seen.has(tag)) return
+      seen.add(tag)
+      log.info(`${tag.replace(/^docker\.io\/(library\/)?/, '')} is ${digest}`)
+    },
+  }
+}
+
+/** Says what was looked for, and what comes closest. */
+async function explainRefusal(job: BuildJob, { problem, lookedFor, apps }: Refusal): Promise<Failure> {
+  const dockerfiles = (await findDockerfiles(job.checkout)).map((path) => path.replace(/\p{Cc}/gu, '?'))
+  const isAsked = job.settings.builder === 'recipe'
+  const list = (what: string, names: string[]) => (names.length > 0 ? [`${what} ${names.join(', ')}`] : [])
+  const reasons = [
+    isAsked ? `no recipe builds the source: ${problem}` : `the source has no Dockerfile, and ${problem}`,
+    ...list('looked for', lookedFor),
+    ...list('it has', dockerfiles),
+    ...list('folders that are apps:', apps),
+  ]
+  const facts: FailureFacts = {
+    ...(dockerfiles[0] !== undefined && { dockerfile: dockerfiles[0] }),
+    ...(apps[0] !== undefined && { app: apps[0] }),
+  }
+  return new Failure('recipe_not_found', reasons.join('; ')).with(facts)
+}
