@@ -5,6 +5,7 @@ import { type Argument, type Command, CommanderError, type OutputConfiguration }
 import { version } from '../version.ts'
 import { openSession } from './client/session.ts'
 import { BerthCommand, perform, printFailure } from './command.ts'
+import { addBlueprintCommands } from './commands/blueprint.ts'
 import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
 import { addTrashCommands } from './commands/data/trash.ts'
@@ -52,6 +53,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addHistoryCommands,
   ],
   'Services:': [addServiceCommands, addEnvCommands, addDomainCommands, addCertificateCommands],
+  'Blueprints:': [addBlueprintCommands],
   'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addInstanceCommands],
   'Jobs:': [addJobCommands, addScheduleCommands],
   'Data:': [addDatastoreCommands, addDiskCommands, addTrashCommands],

@@ -87,12 +87,24 @@ function untilNext({ status, next_attempt_at: at }: Datastore): string | null {
   return status === 'failed' && at ? `in ${span((Date.parse(at) - Date.now()) / 1000)}` : null
 }
 
-/** Sends the request, and polls until the datastore is available or has failed. Returns the exit code. */
-export async function waitForDatastore(
+interface Work {
+  name: string
+  verb: string
+}
+
+/** The same as `untilAvailable`, and shows the datastore. Returns the exit code. */
+export async function waitForDatastore(cli: Cli, work: Work, ask: () => Promise<Datastore>): Promise<number> {
+  const datastore = await untilAvailable(cli, work, ask)
+  if (!cli.out.isJson) showDatastore(cli.out, datastore)
+  return exitCodes.ok
+}
+
+/** Sends the request, and polls until the datastore is available. Throws CliFailure if it fails. */
+export async function untilAvailable(
   cli: Cli,
-  { name, verb }: { name: string; verb: string },
+  { name, verb }: Work,
   ask: () => Promise<Datastore>,
-): Promise<number> {
+): Promise<Datastore> {
   const { client, out } = cli
   const datastore = await showWork<Datastore>(cli, {
     name: verb,
@@ -103,10 +115,7 @@ export async function waitForDatastore(
     isUnderWay,
   })
   if (out.isJson) out.json(datastore)
-  if (datastore.status === 'available') {
-    if (!out.isJson) showDatastore(out, datastore)
-    return exitCodes.ok
-  }
+  if (datastore.status === 'available') return datastore
   throw new CliFailure(`${datastore.name} ${datastore.status}: ${datastore.error ?? 'it is not available'}`, {
     hint: `it will be retried automatically; to retry now: berth db restart ${datastore.name}`,
   })

@@ -1,13 +1,19 @@
 // Generates the reference pages of the manual: commands, server options, API.
 import type { Command } from 'commander'
+import { blueprintSchema } from '../../../src/blueprint/blueprint.ts'
 import { BerthCommand } from '../../../src/cli/command.ts'
 import { buildProgram, everyCommand } from '../../../src/cli/program.ts'
 import { options } from '../../../src/config/options.ts'
 import { document } from './openapi.ts'
 
-/** Generated pages of `docs/`, by file name. `npm run docs` writes them. */
+/** Generated files of `docs/`, by name. `npm run docs` writes them. */
 export function referencePages(): Record<string, string> {
-  return { 'cli.md': cliPage(), 'berthd.md': optionsPage(), 'api.md': apiPage() }
+  return {
+    'cli.md': cliPage(),
+    'berthd.md': optionsPage(),
+    'api.md': apiPage(),
+    'berth.schema.json': `${JSON.stringify(blueprintSchema(), null, 2)}\n`,
+  }
 }
 
 /** The program `berth`, whose actions only call `reached`. */

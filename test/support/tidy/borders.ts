@@ -190,6 +190,19 @@ export const borders: Border[] = [
     types: ['machines/', 'storage/'],
   },
   {
+    of: 'src/blueprint/',
+    packages: ['yaml', 'zod'],
+    node: true,
+    values: [
+      'src/blueprint/',
+      'src/api/',
+      'src/docker/images/image-reference.ts',
+      'src/git/repository.ts',
+      ...ground,
+    ],
+    types: ['storage/'],
+  },
+  {
     of: 'src/cli/',
     packages: [
       '@clack/prompts',
@@ -206,6 +219,7 @@ export const borders: Border[] = [
     values: [
       'src/cli/',
       'src/async/',
+      'src/blueprint/',
       'src/control-sequences.ts',
       'src/version.ts',
       'src/domain/dockerfiles.ts',

@@ -1,0 +1,262 @@
+// Compares a blueprint with a server. A plan never takes anything away: what the file does not name is kept,
+// and listed with the command that removes it.
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Datastore } from '../api/datastore.ts'
+import type { AddDomain, ServiceDomain } from '../api/domains.ts'
+import type { EnvVar } from '../api/env.ts'
+import type { Service } from '../api/service.ts'
+import {
+  datastoreProperties,
+  type Reference,
+  referencesIn,
+  serviceProperties,
+} from '../domain/env-references.ts'
+import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
+import type { Wanted, WantedDatastore, WantedService } from './blueprint.ts'
+
+export interface RunningService extends Service {
+  env: EnvVar[]
+  /** Without the default one. */
+  domains: Pick<ServiceDomain, 'domain' | 'redirect_to'>[]
+}
+
+export interface ServerState {
+  services: RunningService[]
+  datastores: Datastore[]
+}
+
+export interface Detail {
+  /** `port`, `env GREETING`, `domain shop.example.com` */
+  what: string
+  /** Null if it is new, and for a variable, whose value may be a secret. */
+  from: string | null
+  to: string | null
+  takes_effect: Setting['takesEffect']
+}
+
+export interface Change {
+  action: 'create' | 'change'
+  noun: 'service' | 'datastore'
+  name: string
+  /** `web_service`, `postgres` */
+  kind: string
+  details: Detail[]
+}
+
+export interface Refusal {
+  what: string
+  reason: string
+  hint: string
+}
+
+export interface Kept {
+  what: string
+  /** The command, or the line of the file, that removes it. */
+  removal: string
+}
+
+export interface Plan {
+  /** Datastores first, and a service after those that it refers to. */
+  changes: Change[]
+  refusals: Refusal[]
+  /** Secrets that the server does not have. */
+  missing: { service: string; key: string }[]
+  kept: Kept[]
+  /** Services that the file does not name. */
+  surplus: string[]
+  /** Identifies the blueprint and what it was compared with. */
+  fingerprint: string
+}
+
+export function makePlan(wanted: Wanted, state: ServerState): Plan {
+  const services = referredFirst(wanted.services)
+  const changes = [
+    ...wanted.datastores.map((one) => compareDatastore(one, byName(state.datastores, one.name))),
+    ...services.map((one) => compareService(one, byName(state.services, one.name))),
+  ].filter(({ action, details }) => action === 'create' || details.length > 0)
+  const isUnnamed = ({ name }: { name: string }) =>
+    !byName(wanted.services, name) && !byName(wanted.datastores, name)
+  const surplus = state.services.filter(isUnnamed).map(({ name }) => name)
+  const plan = {
+    changes,
+    refusals: [...refusalsOf(wanted, state)],
+    missing: wanted.services.flatMap((one) =>
+      newSecrets(one, byName(state.services, one.name)).map((key) => ({ service: one.name, key })),
+    ),
+    kept: [
+      ...surplus.map((name) => ({ what: `service ${name}`, removal: `berth delete ${name}` })),
+      ...state.datastores
+        .filter(isUnnamed)
+        .map(({ name }) => ({ what: `datastore ${name}`, removal: `berth db rm ${name}` })),
+      ...wanted.services.flatMap((one) => [...keptOf(one, byName(state.services, one.name))]),
+    ],
+    surplus,
+  }
+  const ids = [...state.services, ...state.datastores].map(({ id }) => id)
+  const digest = createHash('sha256').update(JSON.stringify([wanted, plan, ids]))
+  return { ...plan, fingerprint: digest.digest('hex').slice(0, 12) }
+}
+
+function byName<One extends { name: string }>(list: One[], name: string): One | undefined {
+  return list.find((one) => one.name === name)
+}
+
+type Current = RunningService | undefined
+
+function compareService(wanted: WantedService, current: Current): Change {
+  const { name, type: kind, settings } = wanted
+  const from = (key: SettingName) => (current ? shown(current[key]) : null)
+  const keys = [...changedEnv(wanted, current).map(({ key }) => key), ...newSecrets(wanted, current)]
+  const details = [
+    ...changedSettings(wanted, current).map((key) =>
+      detail(key, from(key), shown(settings[key]), serviceSettings[key].takesEffect),
+    ),
+    ...keys.map((key) => detail(`env ${key}`, null, null, 'at restart')),
+    ...changedDomains(wanted, current).map(({ domain, redirect_to: target }) =>
+      detail(`domain ${domain}`, null, target ? `redirects to ${target}` : 'served', 'immediately'),
+    ),
+  ]
+  return { action: current ? 'change' : 'create', noun: 'service', name, kind, details }
+}
+
+function detail(
+  what: string,
+  from: string | null,
+  to: string | null,
+  takes_effect: Detail['takes_effect'],
+): Detail {
+  return { what, from, to, takes_effect }
+}
+
+export function changedSettings({ settings }: WantedService, current: Current): SettingName[] {
+  const names = Object.keys(settings) as SettingName[]
+  return names.filter(
+    (key) => !isDeepStrictEqual(settings[key], current?.[key] ?? serviceSettings[key].default),
+  )
+}
+
+export function changedEnv({ env }: WantedService, current: Current): EnvVar[] {
+  return env.filter(({ key, value }) => current?.env.find((one) => one.key === key)?.value !== value)
+}
+
+function newSecrets({ secrets }: WantedService, current: Current): string[] {
+  return secrets.filter((key) => !current?.env.some((one) => one.key === key))
+}
+
+export function changedDomains({ domains }: WantedService, current: Current): AddDomain[] {
+  return domains.filter(({ domain, redirect_to = null }) => {
+    const known = current?.domains.find((one) => one.domain === domain)
+    return known?.redirect_to !== redirect_to
+  })
+}
+
+/** What a datastore is created with, and keeps. */
+export const fixedSettings = ['kind', 'version', 'database', 'username'] as const
+const limits = ['memory_limit_mb', 'cpu_limit', 'backup_schedule', 'backup_keep', 'shared_network'] as const
+
+function compareDatastore({ name, settings }: WantedDatastore, current: Datastore | undefined): Change {
+  const compared = current ? limits : [...fixedSettings.slice(1), ...limits]
+  const details = compared
+    .filter((key) => settings[key] !== undefined && settings[key] !== (current?.[key] ?? null))
+    .map((key) => detail(key, current ? shown(current[key]) : null, shown(settings[key]), 'immediately'))
+  return { action: current ? 'change' : 'create', noun: 'datastore', name, kind: settings.kind, details }
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return 'none'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** What cannot become what the file says. */
+function* refusalsOf({ services, datastores }: Wanted, state: ServerState): Iterable<Refusal> {
+  const hint = 'choose another name in the file'
+  for (const wanted of services) {
+    const what = `service ${wanted.name}`
+    const current = byName(state.services, wanted.name)
+    if (byName(state.datastores, wanted.name)) yield { what, reason: 'a datastore has this name', hint }
+    if (current) yield* serviceRefusals(what, wanted, current)
+    for (const { key, value } of wanted.env) {
+      const isBroken = (one: Reference | null) => !one || !refersTo(one, { services, datastores }, state)
+      if (!referencesIn(value).some(isBroken)) continue
+      const reason = `its variable ${key} refers to something that is neither in the file nor on the server`
+      yield { what, reason, hint: '$${{ is a literal ${{' }
+    }
+  }
+  for (const { name, settings } of datastores) {
+    const what = `datastore ${name}`
+    const current = byName(state.datastores, name)
+    if (byName(state.services, name)) yield { what, reason: 'a service has this name', hint }
+    for (const key of fixedSettings) {
+      if (!current || settings[key] === undefined || settings[key] === current[key]) continue
+      const reason = `its ${key} is ${current[key]}, and the file says ${settings[key]}`
+      yield { what, reason, hint: key === 'version' ? upgradeHint(settings.version!, current) : otherName }
+    }
+  }
+}
+
+const otherName = 'it cannot be changed: another name in the file creates another datastore'
+
+function upgradeHint(version: string, { name, kind, version: current }: Datastore): string {
+  const isNewer = kind === 'postgres' && Number.parseInt(version, 10) > Number.parseInt(current, 10)
+  return isNewer ? `berth db upgrade ${name} --to ${version}` : otherName
+}
+
+function* serviceRefusals(what: string, wanted: WantedService, current: RunningService): Iterable<Refusal> {
+  const { name, type } = wanted
+  const path = wanted.settings.disk_mount_path
+  const former = current.disk_mount_path
+  if (type !== current.type) {
+    const reason = `it is a ${current.type}, and the file says ${type}`
+    yield { what, reason, hint: `berth delete ${name} deletes it, then berth apply creates it again` }
+  }
+  if (path !== undefined && former !== null && path !== former) {
+    const reason = `its disk is mounted at ${former}, and the file says ${shown(path)}`
+    yield { what, reason, hint: `berth update ${name} --disk ${path ?? "''"}` }
+  }
+}
+
+function refersTo({ noun, name, property }: Reference, wanted: Wanted, state: ServerState): boolean {
+  const isService = noun === 'service'
+  const properties: readonly string[] = isService ? serviceProperties : datastoreProperties
+  const named = isService
+    ? [...wanted.services, ...state.services]
+    : [...wanted.datastores, ...state.datastores]
+  return properties.includes(property) && named.some((one) => one.name === name)
+}
+
+function* keptOf(wanted: WantedService, current: Current): Iterable<Kept> {
+  const { name, type, settings, env, secrets, domains } = wanted
+  if (!current || current.type !== type) return
+  for (const key of settingNames) {
+    const { default: unset } = serviceSettings[key]
+    // A branch that the file does not name is often the default one, which the first deploy has found.
+    if (key in settings || key === 'custom_domains' || key === 'branch') continue
+    if (isDeepStrictEqual(current[key], unset)) continue
+    const cleared = unset === null ? (typeof current[key] === 'number' ? '0' : "''") : JSON.stringify(unset)
+    yield { what: `${key} ${shown(current[key])} of ${name}`, removal: `${key}: ${cleared} in the file` }
+  }
+  for (const { key } of current.env) {
+    if (secrets.includes(key) || env.some((one) => one.key === key)) continue
+    yield { what: `variable ${key} of ${name}`, removal: `berth env unset ${name} ${key}` }
+  }
+  for (const { domain } of current.domains) {
+    if (domains.some((one) => one.domain === domain)) continue
+    yield { what: `domain ${domain} of ${name}`, removal: `berth domains rm ${name} ${domain}` }
+  }
+}
+
+/** The order in which services are deployed. */
+function referredFirst(services: WantedService[]): WantedService[] {
+  const ordered = new Set<WantedService>()
+  const visited = new Set<WantedService>()
+  const visit = (service: WantedService | undefined) => {
+    if (!service || visited.has(service)) return
+    visited.add(service)
+    for (const one of service.env.flatMap(({ value }) => referencesIn(value)))
+      if (one?.noun === 'service') visit(byName(services, one.name))
+    ordered.add(service)
+  }
+  services.forEach(visit)
+  return [...ordered]
+}

@@ -1,0 +1,72 @@
+// A YAML file as data, and the line of each of its parts.
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+
+/** The message names the line. */
+export class InvalidYaml extends Error {}
+
+export type Path = readonly PropertyKey[]
+
+export interface YamlFile {
+  /** With the types of YAML 1.2: texts, numbers, booleans, null. */
+  value: unknown
+  /** With every scalar as the text in the file: `1.10`, `0755`, and an empty text for null. */
+  texts: unknown
+  /** The line of the deepest part of the path that exists. */
+  lineOf(path: Path): number
+}
+
+/** Throws InvalidYaml. Anchors and merge keys are resolved. */
+export function readYaml(text: string): YamlFile {
+  const lines = new LineCounter()
+  const options = { merge: true, prettyErrors: false }
+  const document = parseDocument(text, { ...options, lineCounter: lines })
+  const [error] = document.errors
+  if (error) throw new InvalidYaml(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
+  try {
+    return {
+      value: document.toJS(),
+      texts: parseDocument(text, { ...options, schema: 'failsafe' }).toJS(),
+      lineOf: (path) => lines.linePos(offsetOf(document, path)).line,
+    }
+  } catch (problem) {
+    // An alias without its anchor, or aliases that multiply.
+    throw new InvalidYaml((problem as Error).message)
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function offsetOf(document: Document, path: Path): number {
+  let node: unknown = document.contents
+  let offset = 0
+  for (const key of path) {
+    const found = childOf(document, node, key)
+    if (!found) break
+    offset = found.at?.range?.[0] ?? offset
+    node = found.value
+  }
+  return offset
+}
+
+interface Child {
+  /** Where a reader looks for it: the key of a pair, or the item of a list. */
+  at: Node | null
+  value: unknown
+}
+
+function childOf(document: Document, parent: unknown, key: PropertyKey): Child | null {
+  const node = isAlias(parent) ? parent.resolve(document) : parent
+  if (isSeq(node)) {
+    const item = node.items[Number(key)]
+    return item === undefined ? null : { at: item as Node, value: item }
+  }
+  if (!isMap(node)) return null
+  const named = (wanted: PropertyKey) =>
+    node.items.find((pair) => isScalar(pair.key) && String(pair.key.source ?? pair.key.value) === wanted)
+  const pair = named(key)
+  if (pair) return { at: pair.key as Node, value: pair.value }
+  const merged = named('<<')?.value
+  return merged === undefined ? null : childOf(document, merged, key)
+}

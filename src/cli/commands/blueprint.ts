@@ -1,0 +1,170 @@
+// Blueprints: `berth plan`, `berth apply`, `berth export` and `berth schema`. A blueprint is a berth.yaml.
+import type { EnvVar } from '../../api/env.ts'
+import type { Plan } from '../../blueprint/plan.ts'
+import { count } from '../../quantities.ts'
+import type { Applied } from '../blueprint/apply.ts'
+import type { Cli } from '../client/session.ts'
+import type { BerthCommand } from '../command.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
+import { printDone, printNext } from '../follow-up.ts'
+import { readEnvFile } from '../service/env-file.ts'
+import { collect, parsePositive } from '../service/setting-flags.ts'
+import { plain } from '../terminal/output.ts'
+import { askSecret, askText, confirm } from '../terminal/prompts.ts'
+
+const defaultFile = 'berth.yaml'
+
+export function addBlueprintCommands(program: BerthCommand): void {
+  program
+    .command('plan')
+    .argument('[file]', '- is stdin', defaultFile)
+    .description('show what `berth apply` would change on the server')
+    .examples('berth plan', 'berth plan staging.yaml --json')
+    .runs(showPlan)
+  program
+    .command('apply')
+    .argument('[file]', '- is stdin', defaultFile)
+    .description('make the server what a berth.yaml says; nothing is deleted without --prune')
+    .option('--plan <fingerprint>', 'only what this `berth plan` has shown; without asking')
+    .option('--secrets <file>', 'KEY=value lines for secrets that the server does not have', collect)
+    .option('--prune', 'also delete services that the file does not name; their disks are kept')
+    .option(
+      '--prune-count <number>',
+      'how many services --prune deletes, instead of typing it',
+      parsePositive,
+    )
+    .option('-y, --yes', 'do not ask, except for what --prune deletes')
+    .option('--no-follow', 'do not wait for the deploys of new services')
+    .examples(
+      'berth apply',
+      'berth apply --plan 3f2a91c07b4e',
+      'berth apply --yes --secrets .env',
+      'berth apply --yes --prune --prune-count 2',
+    )
+    .runs(apply)
+  program
+    .command('export')
+    .description('print a berth.yaml of all that the server has; values of variables stay there')
+    .option('--show-values', 'with the values of variables, which may be secrets')
+    .examples('berth export > berth.yaml', 'berth export --show-values --json')
+    .runs(exportServer)
+  program
+    .command('schema')
+    .description('print the JSON schema of berth.yaml, for editors')
+    .examples('berth schema > berth.schema.json', 'berth schema --json')
+    .runs(printSchema)
+}
+
+async function showPlan(cli: Cli, file: string): Promise<number> {
+  const { comparePlan } = await import('../blueprint/read.ts')
+  const { printPlan } = await import('../blueprint/view.ts')
+  const { plan } = await comparePlan(cli, file)
+  if (cli.out.isJson) cli.out.json(plan)
+  else printPlan(cli.out, plan)
+  if (plan.refusals.length > 0) return exitCodes.failed
+  const named = file === defaultFile ? '' : `${file} `
+  if (plan.changes.length > 0) printNext(cli, `berth apply ${named}--plan ${plan.fingerprint}`)
+  return exitCodes.ok
+}
+
+interface ApplyOptions {
+  plan?: string
+  secrets?: string[]
+  prune?: boolean
+  pruneCount?: number
+  yes?: boolean
+  follow: boolean
+}
+
+async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<number> {
+  const { out } = cli
+  const { comparePlan, planFor } = await import('../blueprint/read.ts')
+  const { printPlan } = await import('../blueprint/view.ts')
+  const compared = await comparePlan(cli, file)
+  const { plan } = compared
+  if (options.plan !== undefined && options.plan !== plan.fingerprint) throw outdated(file)
+  if (out.isJson) out.json(plan)
+  else printPlan({ print: out.say, paint: out.tint }, plan)
+  if (plan.refusals.length > 0) {
+    throw new CliFailure(
+      `nothing was changed: ${count(plan.refusals.length, 'thing')} cannot be as the file says`,
+    )
+  }
+  const surplus = options.prune ? plan.surplus : []
+  if (plan.changes.length + surplus.length === 0) return exitCodes.ok
+  const secrets = await obtainSecrets(cli, plan, options)
+  await agree(cli, plan, options)
+  await agreeToPrune(cli, surplus, options)
+  // Until the questions are answered, much time can pass.
+  const { plan: current } = await planFor(cli, compared.wanted)
+  if (current.fingerprint !== plan.fingerprint) throw outdated(file)
+  const { applyPlan, deleteServices } = await import('../blueprint/apply.ts')
+  const exitCode = await applyPlan(cli, { ...compared, secrets }, options)
+  await deleteServices(cli, surplus)
+  if (exitCode === exitCodes.ok) printDone(cli, `${plain(cli.serverName)} is what ${plain(file)} says`)
+  return exitCode
+}
+
+/** Each value from the files, or from a prompt that does not show it. */
+async function obtainSecrets(
+  cli: Cli,
+  { missing }: Plan,
+  { secrets = [] }: ApplyOptions,
+): Promise<Applied['secrets']> {
+  const given: EnvVar[] = []
+  for (const path of secrets) given.push(...(await readEnvFile(cli, path)))
+  const obtained: Applied['secrets'] = []
+  for (const { service, key } of missing) {
+    const known = given.find((one) => one.key === key) ?? obtained.find((one) => one.key === key)
+    const value = known?.value ?? (await askForSecret(cli, service, key))
+    obtained.push({ service, key, value })
+  }
+  return obtained
+}
+
+async function askForSecret(cli: Cli, service: string, key: string): Promise<string> {
+  const instead = `berth env set ${service} ${key}=-, or for a new service: berth apply --secrets FILE`
+  const value = await askSecret(cli, { message: `The secret ${key} of ${plain(service)}?`, instead })
+  if (value === '') throw usageFailure(`the secret ${key} is empty`, instead)
+  return value
+}
+
+async function agree(cli: Cli, { changes }: Plan, { plan, yes }: ApplyOptions): Promise<void> {
+  if (changes.length === 0 || yes || plan !== undefined) return
+  const question = { message: 'Apply this?', instead: 'confirm with --yes, or with --plan of `berth plan`' }
+  if (!(await confirm(cli, question))) throw new CliFailure('nothing was changed')
+}
+
+async function agreeToPrune(cli: Cli, surplus: string[], { pruneCount }: ApplyOptions): Promise<void> {
+  if (surplus.length === 0) return
+  const names = surplus.map(plain).join(', ')
+  const message = `This deletes ${names} with their deploys and logs. Type how many that are:`
+  const instead = `confirm with --prune-count ${surplus.length}`
+  const typed = pruneCount ?? Number(await askText(cli, { message, instead }))
+  if (typed === surplus.length) return
+  throw new CliFailure('the number does not match: nothing was changed', {
+    hint: `not in the file: ${surplus.join(', ')}`,
+  })
+}
+
+function outdated(file: string): CliFailure {
+  return new CliFailure(`nothing was changed: the server or ${file} is not what the plan was made from`, {
+    hint: 'berth plan shows what would change now',
+  })
+}
+
+async function exportServer(cli: Cli, { showValues = false }: { showValues?: boolean }): Promise<void> {
+  const { exportBlueprint, printBlueprint } = await import('../../blueprint/print.ts')
+  const { readServer } = await import('../blueprint/read.ts')
+  const state = await readServer(cli)
+  const blueprint = exportBlueprint(state, { showValues })
+  const { isJson, isTerminal, json, print } = cli.out
+  if (isJson) return json(blueprint)
+  for (const line of printBlueprint(blueprint).trimEnd().split('\n')) print(isTerminal ? plain(line) : line)
+}
+
+async function printSchema({ out }: Cli): Promise<void> {
+  const { blueprintSchema } = await import('../../blueprint/blueprint.ts')
+  if (out.isJson) return out.json(blueprintSchema())
+  for (const line of JSON.stringify(blueprintSchema(), null, 2).split('\n')) out.print(line)
+}

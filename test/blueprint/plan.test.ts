@@ -1,0 +1,228 @@
+// A blueprint against the state of a server: what changes, what is refused, and what is kept.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Datastore } from '../../src/api/datastore.ts'
+import { InvalidBlueprint, parseBlueprint } from '../../src/blueprint/blueprint.ts'
+import { makePlan, type Plan, type RunningService } from '../../src/blueprint/plan.ts'
+import { exportBlueprint, printBlueprint } from '../../src/blueprint/print.ts'
+import { serviceSettings, settingNames } from '../../src/domain/service-settings.ts'
+
+const defaults = Object.fromEntries(settingNames.map((name) => [name, serviceSettings[name].default]))
+
+function running(name: string, settings: Partial<RunningService> = {}): RunningService {
+  const { custom_domains: _, ...rest } = defaults
+  const domains = settings.domains ?? []
+  const custom_domains = domains.map(({ domain }) => domain)
+  const own = { id: `svc-${name}`, name, type: 'web_service', env: [], domains, custom_domains }
+  return { ...rest, ...own, ...settings } as unknown as RunningService
+}
+
+function database(settings: Partial<Datastore> = {}): Datastore {
+  const own = { id: 'dst-db', name: 'db', kind: 'postgres', version: '16', database: 'db', username: 'db' }
+  const rest = { memory_limit_mb: null, cpu_limit: null, backup_schedule: null, backup_keep: 7 }
+  return { ...own, ...rest, shared_network: false, ...settings } as unknown as Datastore
+}
+
+function planOf(text: string, services: RunningService[] = [], datastores: Datastore[] = []): Plan {
+  return makePlan(parseBlueprint(text), { services, datastores })
+}
+
+/** `shop: port none → 8080` */
+function linesOf({ changes }: Plan): string[] {
+  return changes.flatMap(({ action, name, details }) =>
+    action === 'create'
+      ? [`+ ${name}`]
+      : details.map(({ what, from, to, takes_effect }) => `${name}: ${what} ${from} → ${to} ${takes_effect}`),
+  )
+}
+
+const reference = '${{service.api.hostport}}'
+const current = () =>
+  running('shop', {
+    image: 'nginx:latest',
+    repo_url: null,
+    port: 8080,
+    env: [
+      { key: 'A', value: '1.10' },
+      { key: 'KEY', value: 'hidden' },
+    ],
+    domains: [{ domain: 'shop.example.com', redirect_to: null }],
+  })
+
+const same = `
+services:
+  shop:
+    image: docker.io/library/nginx
+    port: 8080
+    env: { A: 1.10 }
+    secrets: [KEY]
+    domains: [SHOP.example.com]
+`
+
+test('a server that is as the file says has nothing to change, however the file spells it', () => {
+  const plan = planOf(same, [current()])
+  assert.deepEqual([plan.changes, plan.refusals, plan.missing, plan.kept], [[], [], [], []])
+})
+
+const changes: [what: string, text: string, expected: string[]][] = [
+  ['a setting', 'image: nginx, port: 0', ['shop: port 8080 → none at restart']],
+  ['an image', 'image: "nginx:1"', ['shop: image nginx:latest → nginx:1 at build']],
+  [
+    'limits',
+    'memory_limit_mb: 64, instances: 2',
+    ['shop: instances 1 → 2 immediately', 'shop: memory_limit_mb none → 64 at restart'],
+  ],
+  [
+    'variables',
+    'env: { A: 1.1, B: yes, KEY: hidden }',
+    ['shop: env A null → null at restart', 'shop: env B null → null at restart'],
+  ],
+  ['a secret that the server does not have', 'secrets: [KEY, NEW]', ['shop: env NEW null → null at restart']],
+  [
+    'domains',
+    'domains: [{ domain: www.example.com, redirect_to: shop.example.com }]',
+    ['shop: domain www.example.com null → redirects to shop.example.com immediately'],
+  ],
+  [
+    'another kind of source',
+    'repo_url: "https://example.com/a.git"',
+    ['shop: repo_url none → https://example.com/a.git at build', 'shop: image nginx:latest → none at build'],
+  ],
+  ['a folder instead of an image', 'folder: ./shop', ['shop: image nginx:latest → none at build']],
+]
+
+for (const [what, text, expected] of changes) {
+  test(`a plan names ${what}`, () => {
+    assert.deepEqual(linesOf(planOf(`services: { shop: { ${text} } }`, [current()])), expected)
+  })
+}
+
+test('datastores come first, and a service after those that it refers to', () => {
+  const plan = planOf(`
+services:
+  web: { env: { API: "${reference}" } }
+  api: { folder: ./api, env: { WEB: "\${{service.web.url}}", DB: "\${{datastore.db.connectionString}}" } }
+jobs:
+  nightly: { image: a, schedule: "@daily" }
+datastores:
+  db: { kind: postgres }
+`)
+  assert.deepEqual(linesOf(plan), ['+ db', '+ api', '+ web', '+ nightly'])
+  assert.deepEqual(plan.refusals, [])
+})
+
+const refusals: [what: string, text: string, reason: RegExp, hint: RegExp][] = [
+  ['type', 'services: { shop: { type: private_service } }', /is a web_service/, /berth delete shop/],
+  ['disk path', 'services: { data: { disk_mount_path: /b } }', /mounted at \/a/, /update data --disk \/b$/],
+  ['removed disk', "services: { data: { disk_mount_path: '' } }", /mounted at \/a/, /--disk ''$/],
+  ['kind', 'datastores: { db: { kind: redis } }', /kind is postgres/, /another name/],
+  ['newer version', 'datastores: { db: { kind: postgres, version: 18 } }', /is 16/, /db upgrade db --to 18/],
+  ['older version', 'datastores: { db: { kind: postgres, version: 15 } }', /is 16/, /another name/],
+  ['user', 'datastores: { db: { kind: postgres, username: ada } }', /username is db/, /another name/],
+  ['name of a datastore', 'services: { db: {} }', /a datastore has this name/, /another name/],
+  ['name of a service', 'datastores: { shop: { kind: redis } }', /a service has this name/, /another name/],
+  ['reference', `services: { shop: { env: { A: "${reference}" } } }`, /variable A refers/, /literal/],
+  ['property', 'services: { shop: { env: { A: "${{datastore.db.url}}" } } }', /variable A/, /literal/],
+]
+
+for (const [what, text, reason, hint] of refusals) {
+  test(`a ${what} that cannot be as the file says is refused with the way out`, () => {
+    const services = [current(), running('data', { disk_mount_path: '/a' })]
+    const plan = planOf(text, services, [database()])
+    assert.equal(plan.refusals.length, 1)
+    assert.match(plan.refusals[0]!.reason, reason)
+    assert.match(plan.refusals[0]!.hint, hint)
+  })
+}
+
+test('what the file does not name is kept, and listed with what removes it', () => {
+  const plan = planOf('services: { shop: { image: nginx } }', [current(), running('old')], [database()])
+  assert.deepEqual(linesOf(plan), [])
+  assert.deepEqual(plan.surplus, ['old'])
+  assert.deepEqual(
+    plan.kept.map(({ what, removal }) => `${what}: ${removal}`),
+    [
+      'service old: berth delete old',
+      'datastore db: berth db rm db',
+      'port 8080 of shop: port: 0 in the file',
+      'variable A of shop: berth env unset shop A',
+      'variable KEY of shop: berth env unset shop KEY',
+      'domain shop.example.com of shop: berth domains rm shop shop.example.com',
+    ],
+  )
+})
+
+test('the fingerprint is of the file and of what it was compared with, not of a secret', () => {
+  const print = (text: string, service: RunningService) => planOf(text, [service]).fingerprint
+  const first = print(same, current())
+  assert.equal(print(same, current()), first)
+  assert.notEqual(print(same.replace('8080', '8081'), current()), first)
+  assert.notEqual(print(same, { ...current(), port: 9000 }), first)
+  assert.notEqual(print(same, { ...current(), drain_seconds: 1 }), first)
+  assert.notEqual(print(same, { ...current(), id: 'svc-again' }), first)
+  const [a] = current().env
+  assert.equal(print(same, { ...current(), env: [a!, { key: 'KEY', value: 'other' }] }), first)
+})
+
+test('an export holds no value but references, and applies without a change', () => {
+  const env = [
+    { key: 'API', value: reference },
+    { key: 'MIXED', value: `https://ada:pw@${reference}` },
+    { key: 'MODE', value: 'fast' },
+  ]
+  const services = [
+    { ...current(), env },
+    running('api', { type: 'private_service', start_command: 'a "b"\nc' }),
+    running('nightly', { type: 'cron_job', image: 'a:1', schedule: '0 3 * * *' }),
+  ]
+  const state = { services, datastores: [database({ memory_limit_mb: 256, username: 'ada' })] }
+  const text = printBlueprint(exportBlueprint(state))
+  assert.doesNotMatch(text, /fast|pw/)
+  assert.match(text, /secrets:\n +- MIXED\n +- MODE\n/)
+  const again = makePlan(parseBlueprint(text), state)
+  assert.deepEqual([again.changes, again.refusals, again.missing, again.kept], [[], [], [], []])
+  const open = printBlueprint(exportBlueprint(state, { showValues: true }))
+  assert.match(open, /MODE: fast/)
+  assert.deepEqual(makePlan(parseBlueprint(open), state).changes, [])
+})
+
+const violations: [text: string, expected: string][] = [
+  ['services:\n  shop:\n    imag: a', "3 services.shop.imag: is not a known key; did you mean 'image'?"],
+  ['services:\n  shop:\n    port: x', '3 services.shop.port: must be a number'],
+  ['services:\n  shop:\n    env:\n      A:', "4 services.shop.env.A: must be a text; '' is an empty one"],
+  [
+    'services:\n  a: { image: a, folder: b }',
+    '2 services.a: has more than one of repo_url, image and folder',
+  ],
+  ['jobs:\n  a: { image: b }', '2 jobs.a: needs a schedule: a cron job has one'],
+  ['services: { a: {} }\ndatastores:\n  a: { kind: redis }', '3 datastores.a: this name is used twice'],
+  [
+    'services:\n  a:\n    type: background_worker\n    hsts: true',
+    '4 services.a.hsts: only web services and',
+  ],
+  ['services:\n  a: { secrets: [A], env: { A: b } }', '2 services.a.env.A: is also one of the secrets'],
+  ['services:\n  a: { domains: [x] }', '2 services.a.domains.0: a domain has at least two parts'],
+  ['services: [', '1 berth.yaml: line 1: '],
+]
+
+for (const [text, expected] of violations) {
+  test(`a file is refused by line: ${expected}`, () => {
+    assert.throws(
+      () => parseBlueprint(text),
+      (error: Error) => error instanceof InvalidBlueprint && error.message.startsWith(expected),
+    )
+  })
+}
+
+test('texts of variables are kept as written, and anchors are resolved', () => {
+  const { services } = parseBlueprint(`
+services:
+  a: { env: &common { A: 1.10, B: 0755, C: ~text, D: yes, E: 1e3 } }
+  b: { env: *common }
+`)
+  const [, { env } = { env: [] }] = services
+  assert.deepEqual(
+    env.map(({ value }) => value),
+    ['1.10', '0755', '~text', 'yes', '1e3'],
+  )
+})

@@ -1,0 +1,122 @@
+// `berth plan`, `berth apply` and `berth export`, against a real server.
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runBerth } from '../../support/cli/berth.ts'
+import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { pageApp, until } from '../../support/daemon/service.ts'
+import { daemonSuite } from '../../support/daemon/suite.ts'
+import { createRepository } from '../../support/git/repository.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+
+const suite = daemonSuite()
+
+/** A folder with this file, and `berth` in it. */
+function place(t: TestContext, text: string, name = 'berth.yaml') {
+  const cwd = temporaryDirectory(t)
+  const write = (text: string, file = name) => writeFileSync(join(cwd, file), text)
+  write(text)
+  const berth = (...args: string[]) => runBerth(t, args, { daemon: suite.daemon, cwd })
+  const read = (file: string) => readFileSync(join(cwd, file), 'utf8')
+  return { cwd, write, read, berth }
+}
+
+test('a plan is applied with its deploys, again without a change, and pruned by count', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', await pageApp('one'))
+  const { write, berth } = place(
+    t,
+    `services:
+  shop:
+    repo_url: ${repository.directory}
+    drain_seconds: 0
+    env: { GREETING: 1.10, API: "\${{service.api.internalUrl}}" }
+    secrets: [KEY]
+    domains: [shop.example.com, { domain: www.shop.example.com, redirect_to: shop.example.com }]
+  api: { type: private_service, folder: ./api, env: { SHOP: "\${{service.shop.host}}" } }
+jobs:
+  nightly: { schedule: '0 3 * * *', folder: ./job }
+`,
+  )
+  const planned = await berth('plan')
+  assert.equal(planned.code, 0, planned.stderr)
+  assert.match(planned.stdout, /^\+ service shop \(web_service\)$/m)
+  assert.match(planned.stdout, /the secret KEY of shop is not on the server/)
+  const [, fingerprint = ''] = /--plan (\w+)/.exec(planned.stderr) ?? []
+
+  const unknown = await berth('apply', '--plan', fingerprint)
+  assert.deepEqual([unknown.code, (await suite.api.get('/services')).length], [2, 0])
+  assert.match(unknown.stderr, /berth env set shop KEY=-/)
+
+  write('KEY=hidden\n', 'secrets.env')
+  const applied = await berth('apply', '--plan', fingerprint, '--secrets', 'secrets.env')
+  assert.equal(applied.code, 0, applied.stderr)
+  assert.match(applied.stderr, /next: berth up api \.\/api/)
+  assert.doesNotMatch(planned.stdout + applied.stdout + applied.stderr, /hidden/)
+  const shop = await suite.api.get('/services/shop')
+  assert.deepEqual([shop.state, shop.drain_seconds], ['live', 0])
+  assert.deepEqual(await suite.api.get('/services/shop/env'), [
+    { key: 'API', value: '${{service.api.internalUrl}}' },
+    { key: 'GREETING', value: '1.10' },
+    { key: 'KEY', value: 'hidden' },
+  ])
+  const domains = await suite.api.get('/services/shop/domains')
+  assert.equal(domains.at(-1).redirect_to, 'shop.example.com')
+
+  const again = await berth('apply', '--yes')
+  assert.deepEqual([again.code, again.stderr], [0, 'nothing to change\n'])
+  assert.equal((await suite.api.get('/services/shop')).revision, shop.revision)
+
+  write(`services: { shop: { repo_url: ${repository.directory}, drain_seconds: 1, instances: 2 } }`)
+  const refused = await berth('apply', '--yes', '--prune')
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /--prune-count 2/)
+  const inUse = await berth('apply', '--yes', '--prune', '--prune-count', '2')
+  assert.equal(inUse.code, 1)
+  assert.match(inUse.stderr, /next: berth restart shop/)
+  assert.match(inUse.stderr, /nightly is being deleted[\s\S]*api is in use by shop/)
+  await berth('env', 'unset', 'shop', 'API')
+  const pruned = await berth('apply', '--prune', '--prune-count', '1')
+  assert.equal(pruned.code, 0, pruned.stderr)
+  await until('the services are deleted', async () => (await suite.api.get('/services')).length === 1)
+  assert.equal((await suite.api.get('/services/shop')).instances, 2)
+  assert.equal((await suite.api.get('/services/shop/env')).length, 2)
+
+  const exported = await berth('export')
+  assert.doesNotMatch(exported.stdout, /hidden|1\.10/)
+  write(exported.stdout)
+  assert.match((await berth('plan')).stdout, /^nothing to change$/m)
+  await suite.api.call('DELETE', '/services/shop')
+})
+
+test('a plan is refused if the server changes before it is confirmed', async (t) => {
+  const { cwd, berth } = place(t, 'services: { late: { folder: ., secrets: [KEY] } }')
+  const terminal = openFakeTerminal(t, ['apply'], { daemon: suite.daemon, cwd })
+  await terminal.shows('The secret KEY of late?')
+  terminal.type('hidden\r')
+  await terminal.shows('Apply this?')
+  await suite.api.post('/services', { name: 'late', deploy: false })
+  terminal.type('y')
+  assert.equal(await terminal.ended(), 1)
+  await terminal.shows('is not what the plan was made from')
+  assert.doesNotMatch(terminal.written, /hidden/)
+  assert.deepEqual(await suite.api.get('/services/late/env'), [])
+
+  const { code, stderr } = await berth('apply', '--plan', '0123456789ab')
+  assert.deepEqual([code, /nothing was changed/.test(stderr)], [1, true])
+})
+
+test('a file with a refusal changes nothing, and an invalid one is reported by line', async (t) => {
+  await suite.api.post('/services', { name: 'kept', type: 'private_service', deploy: false })
+  const { write, berth } = place(t, 'services: { kept: { type: web_service }, added: { folder: . } }')
+  const { code, stderr } = await berth('apply', '--yes')
+  assert.equal(code, 1)
+  assert.match(stderr, /it is a private_service, and the file says web_service\n.*berth delete kept/)
+  assert.equal((await suite.api.call('GET', '/services/added')).status, 404)
+
+  write('services:\n  kept:\n    pot: 1\n')
+  const invalid = await berth('plan')
+  assert.equal(invalid.code, 2)
+  assert.match(invalid.stderr, /berth\.yaml:3 services\.kept\.pot: is not a known key; did you mean 'port'\?/)
+})
