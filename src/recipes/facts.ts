@@ -26,9 +26,8 @@ const readNames = new Set(
   pyproject.toml Pipfile runtime.txt setup.py .python-version go.mod go.work Cargo.toml rust-toolchain
   rust-toolchain.toml Gemfile Gemfile.lock config.ru Rakefile .ruby-version .bun-version pom.xml
   build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle-wrapper.properties
-  system.properties .java-version .sdkmanrc .go-version Cargo.lock Procfile Staticfile .dockerignore`.split(
-    /\s+/,
-  ),
+  system.properties .java-version .sdkmanrc .go-version .php-version Cargo.lock Procfile Staticfile
+  .dockerignore`.split(/\s+/),
 )
 
 /** Lock files are large, and name their format at the top. */

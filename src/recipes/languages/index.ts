@@ -4,6 +4,8 @@ import { go } from './go/go.ts'
 import type { Language } from './language.ts'
 import { node } from './node/node.ts'
 import { pages } from './pages.ts'
+import { php } from './php/php.ts'
 import { python } from './python/python.ts'
+import { ruby } from './ruby/ruby.ts'
 
-export const languages: Language[] = [go, python, node, pages]
+export const languages: Language[] = [php, go, ruby, python, node, pages]

@@ -121,7 +121,7 @@ const installs: Record<string, [Record<string, string>, string[]]> = {
   ],
   'requirements with a local package': [
     { 'requirements.txt': '-e .' },
-    ['COPY . .', 'pip install -r requirements.txt', 'COPY . .'],
+    ['COPY . .', 'pip install -r requirements.txt'],
   ],
   'Poetry of a version': [
     { 'poetry.lock': '', 'pyproject.toml': '[tool.poetry]\nname = "a"', '.tool-versions': 'poetry 1.8.2' },
@@ -196,6 +196,16 @@ test('Django collects its static files, and migrates only if its owner agrees', 
   const collecting = { ...source, 'mysite/settings.py': settings }
   assert.match(dockerfileOf(collecting, { env: ['SECRET_KEY'] }), /id=SECRET_KEY .*manage\.py collectstatic/)
   assert.equal(recipeOf(source).proposals[0]?.value, 'python manage.py migrate --noinput')
+})
+
+test('assets are built before static files are collected', () => {
+  const dockerfile = dockerfileOf({
+    ...django,
+    'requirements.txt': 'django\ngunicorn',
+    'mysite/settings.py': 'STATIC_ROOT = "x"',
+    'package.json': '{"scripts":{"build":"x"}}',
+  })
+  assert.match(dockerfile, /RUN npm run build\nRUN rm -rf node_modules\nRUN .*collectstatic/)
 })
 
 test('a refusal says what was nearest', () => {

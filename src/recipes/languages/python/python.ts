@@ -20,6 +20,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
+import { chooseAssets, nodeStage } from '../assets.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
@@ -44,7 +45,8 @@ function isHere(app: Tree): boolean {
   return app.has('package.json') ? starts && asksForPackages(app) : starts || asksForPackages(app)
 }
 
-function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
+function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
+  const { app } = facts
   const found = findStart(app, wishes.type)
   const own = 'command' in found ? found : null
   const framework = own?.framework ?? null
@@ -55,14 +57,17 @@ function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
   const system = chooseSystem(app)
   const build = wishes.build ?? (framework === 'Django' ? collectStatic(app) : null)
   const slim = `python:${version.tag}-slim`
-  const isBuilt = installation !== null || build !== null
+  const assets = chooseAssets(facts)
+  const node = assets ? nodeStage(facts) : null
+  const isBuilt = installation !== null || build !== null || assets !== null
   const buildSteps = [
     ...(system.full ? [] : installPackages(system.debian)),
     workdir('/app'),
     env({ ...path, ...installation?.env }),
     ...(installation ? install(installation) : []),
-    copy(['.'], '.'),
+    ...(assets?.install ?? (installation?.manifests === null ? [] : [copy(['.'], '.')])),
     ...(installation?.finish ? [run(installation.finish, { caches: [installation.cache] })] : []),
+    ...(assets ? [...assets.build, run('rm -rf node_modules')] : []),
     ...(build ? [run(build.command, { secrets: wishes.env })] : []),
   ]
   const lastSteps = [
@@ -80,9 +85,11 @@ function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
       { what: `python ${version.tag}`, reason: version.reason },
       ...(installation ? [installation.choice] : []),
       ...system.choices,
+      ...(node && assets ? [node.choice, ...assets.choices] : []),
       ...[build, runs].flatMap(toChoice),
     ],
     stages: [
+      ...(node ? [node.stage] : []),
       ...(isBuilt
         ? [{ name: 'build', from: system.full ? `python:${version.tag}` : slim, steps: buildSteps }]
         : []),
