@@ -32,7 +32,7 @@ RUN --mount=type=cache,target=/root/.npm,sharing=locked npm ci
 COPY . .
 
 FROM node:22-slim AS app
-ENV NODE_ENV=production
+ENV NODE_ENV=production NPM_CONFIG_UPDATE_NOTIFIER=false
 COPY --from=build --chown=1000:1000 /app /app
 WORKDIR /app
 LABEL org.opencontainers.image.base.name="node:22-slim"

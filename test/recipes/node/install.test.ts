@@ -41,7 +41,7 @@ test('a script that runs at install has all files', () => {
   const scripts = { ...manifest.scripts, postinstall: 'node scripts/generate.js' }
   const files = { 'package.json': { scripts }, 'package-lock.json': '' }
   assert.deepEqual(untilInstall(files), ['COPY . .'])
-  const reason = 'all files are there before the install: the postinstall script in package.json'
+  const reason = 'all files are there before the install: the postinstall script of the app'
   assert.ok(choicesOf({ files }).includes(reason))
 })
 

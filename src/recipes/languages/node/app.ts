@@ -1,15 +1,16 @@
 // An app of JavaScript, with what all its rules need to know.
 import semver from 'semver'
-import type { Facts } from '../../facts.ts'
 import type { Tree } from '../../tree.ts'
-import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
-import { hasPackage, type Manifest, readManifest } from './manifest.ts'
+import { chooseVersion, readVersionFiles, type Version, type VersionWish } from '../../versions.ts'
+import { hasPackage, type Manifest } from './manifest.ts'
 import { chooseManager, type PackageManager } from './package-manager.ts'
+import { listNeeded, type Workspace } from './workspace.ts'
 
 export interface App {
-  tree: Tree
-  /** Of the context; empty if they are the same. */
+  workspace: Workspace
+  /** In its workspace; empty for the top. */
   folder: string
+  tree: Tree
   manifest: Manifest
   manager: PackageManager
   node: Version
@@ -32,20 +33,25 @@ const aliases: Record<string, string> = {
   'lts/hydrogen': '18',
 }
 
-export function readApp({ app: tree }: Facts): App {
-  const manifest = readManifest(tree)
-  const manager = chooseManager(tree, manifest)
+export function readApp(workspace: Workspace, folder: string): App {
+  const { tree: top, manifest: root } = workspace
+  const tree = top.in(folder)
+  const manifest = workspace.members.get(folder) ?? root
+  const manager = chooseManager(workspace)
+  const bun = manager.name === 'bun' ? manager.version : (manifest.engines.bun ?? root.engines.bun)
   return {
+    workspace,
+    folder,
     tree,
-    folder: '',
     manifest,
     manager,
-    node: chooseNode(tree, manifest),
-    bun: chooseBun(tree, manifest, manager),
+    node: chooseVersion([...listNodes(tree, manifest), ...(folder ? listNodes(top, root) : [])], nodes),
+    bun: chooseVersion(bun ? [{ text: bun, reason: 'package.json' }] : [], buns),
   }
 }
 
-function chooseNode(tree: Tree, { engines, voltaNode }: Manifest): Version {
+/** What a folder says of the version. */
+function listNodes(tree: Tree, { engines, voltaNode }: Manifest): VersionWish[] {
   const range = engines.node ?? ''
   const asked = range ? [{ text: range, reason: `engines.node "${range}" in package.json` }] : []
   const pinned = [
@@ -54,19 +60,7 @@ function chooseNode(tree: Tree, { engines, voltaNode }: Manifest): Version {
   ]
   // A lower limit says less than the version that people work with.
   const wishes = /^\s*(>|\*)/.test(range) ? [...pinned, ...asked] : [...asked, ...pinned]
-  return chooseVersion(
-    wishes.map(({ text, reason }) => ({ text: aliases[text] ?? text, reason })),
-    nodes,
-  )
-}
-
-function chooseBun(tree: Tree, { engines }: Manifest, manager: PackageManager): Version {
-  const installing = manager.name === 'bun' ? manager.version : engines.bun
-  const wishes = [
-    ...(installing ? [{ text: installing, reason: 'package.json' }] : []),
-    ...readVersionFiles(tree, ['.bun-version'], 'bun'),
-  ]
-  return chooseVersion(wishes, buns)
+  return wishes.map(({ text, reason }) => ({ text: aliases[text] ?? text, reason }))
 }
 
 /** Node.js 22.18 is the first that leaves out types by itself. */
@@ -75,6 +69,14 @@ export function runsTypescript({ node: { tag } }: App): boolean {
 }
 
 /** The engines of Prisma are programs that need OpenSSL. */
-export function usesPrisma({ manifest }: App): boolean {
-  return hasPackage(manifest, '@prisma/client') || hasPackage(manifest, 'prisma')
+export function usesPrisma({ workspace, folder, manifest }: App): boolean {
+  const manifests = listNeeded(workspace, folder).flatMap((member) => workspace.members.get(member) ?? [])
+  return [manifest, ...manifests].some(
+    (one) => hasPackage(one, '@prisma/client') || hasPackage(one, 'prisma'),
+  )
+}
+
+/** Packages for development, of all that are installed together. */
+export function listDevelopment({ workspace: { manifest, members } }: App): string[] {
+  return [manifest, ...members.values()].flatMap(({ devDependencies }) => Object.keys(devDependencies))
 }

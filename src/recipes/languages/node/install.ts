@@ -2,6 +2,8 @@
 import { type Choice, copy, env, run, type Step } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import type { App } from './app.ts'
+import type { Manifest } from './manifest.ts'
+import type { Workspace } from './workspace.ts'
 
 const installScripts = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish']
 /** Install scripts that need no more than the manifests. */
@@ -13,32 +15,34 @@ const manifests = `package.json package-lock.json npm-shrinkwrap.json pnpm-lock.
 const folders = ['.yarn/releases', '.yarn/plugins', '.yarn/patches', 'patches', 'prisma']
 
 export function installSteps(app: App): Step[] {
-  const { manager, tree } = app
+  const { manager, workspace } = app
+  const { tree } = workspace
   const isEarly = findEarlySource(app).length > 0
   return [
     ...(Object.keys(manager.env).length > 0 ? [env(manager.env)] : []),
-    ...(isEarly ? [copy(['.'], '.')] : copyManifests(tree)),
+    ...(isEarly ? [copy(['.'], '.')] : copyManifests(workspace)),
     run(manager.install, { caches: [manager.cache], secrets: findSecrets(tree) }),
     ...(isEarly ? [] : [copy(['.'], '.')]),
   ]
 }
 
 /** Why the install needs all files. */
-export function findEarlySource({ manifest }: App): Choice[] {
-  const { scripts, dependencies, devDependencies } = manifest
-  const isHarmless = (script: string) => script.split('&&').every((part) => harmless.test(part.trim()))
-  const script = installScripts.find((name) => scripts[name] && !isHarmless(scripts[name]))
-  const [local] =
-    Object.entries({ ...dependencies, ...devDependencies }).find(([, range]) =>
-      /^(file|link|portal):/.test(range),
-    ) ?? []
-  const reason = script
-    ? `the ${script} script in package.json`
-    : local && `${local} is a folder of the source`
+export function findEarlySource({ workspace: { manifest, members } }: App): Choice[] {
+  const reasons = [manifest, ...members.values()].map(findEarlyReason)
+  const reason = reasons.find((one) => one !== null)
   return reason ? [{ what: 'all files are there before the install', reason }] : []
 }
 
-function copyManifests(tree: Tree): Step[] {
+function findEarlyReason({ name, scripts, dependencies, devDependencies }: Manifest): string | null {
+  const isHarmless = (script: string) => script.split('&&').every((part) => harmless.test(part.trim()))
+  const script = installScripts.find((one) => scripts[one] && !isHarmless(scripts[one]))
+  if (script) return `the ${script} script of ${name ?? 'the app'}`
+  const packages = Object.entries({ ...dependencies, ...devDependencies })
+  const [local] = packages.find(([, range]) => /^(file|link|portal):/.test(range)) ?? []
+  return local ? `${local} is a folder of the source` : null
+}
+
+function copyManifests({ tree, members }: Workspace): Step[] {
   const present = folders.filter((folder) => tree.hasFolder(folder))
   return [
     copy(
@@ -46,6 +50,7 @@ function copyManifests(tree: Tree): Step[] {
       './',
     ),
     ...present.map((folder) => copy([folder], `./${folder}`)),
+    ...[...members.keys()].map((folder) => copy([`${folder}/package.json`], `./${folder}/`)),
   ]
 }
 

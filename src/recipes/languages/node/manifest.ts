@@ -1,4 +1,5 @@
 // The package.json of a folder, as far as rules read it.
+import { posix } from 'node:path'
 import type { Tree } from '../../tree.ts'
 
 type Texts = Record<string, string>
@@ -19,8 +20,8 @@ export interface Manifest {
   trusted: string[]
 }
 
-export function readManifest(app: Tree): Manifest {
-  const json = app.json('package.json')
+export function readManifest(tree: Tree, folder = ''): Manifest {
+  const json = tree.json(posix.join(folder, 'package.json'))
   return {
     name: toText(json.name),
     main: toText(json.main)?.replace(/^\.\//, '') ?? null,

@@ -1,24 +1,20 @@
 // Node.js and Bun: servers with a start command, and pages that a framework builds.
+import { posix } from 'node:path'
 import type { Facts } from '../../facts.ts'
-import {
-  type Choice,
-  type Draft,
-  isRefusal,
-  type Reasoned,
-  type Refusal,
-  refuse,
-  type Wishes,
-} from '../../recipe.ts'
+import { type Choice, type Draft, isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
 import type { Language } from '../language.ts'
-import { type App, readApp, runsTypescript } from './app.ts'
+import { readApp } from './app.ts'
 import { findBrowser } from './browsers.ts'
+import { chooseBuild } from './build-command.ts'
 import { type Framework, findFramework } from './frameworks.ts'
 import { findEarlySource } from './install.ts'
 import { findMigration } from './migrations.ts'
-import { isServer, type Pages, type Plan, publish, type Server, serve } from './plan.ts'
+import { isServer, type Pages, type Server } from './plan.ts'
+import { canStart, choosePlan } from './plan-choice.ts'
 import { choosePrune } from './prune.ts'
 import { buildStage, pagesStage, serverStage, type Work } from './stages.ts'
-import { findDevelopmentServer, findMain, findPort, usesBun } from './start.ts'
+import { findPort, usesBun } from './start.ts'
+import { findWorkspace, type Workspace } from './workspace.ts'
 
 const usualPort = 3000
 const ignore = ['**/node_modules', '**/.next', '**/.pnp.*', '**/.yarn/cache', '**/.yarn/unplugged']
@@ -30,13 +26,35 @@ export const node: Language = {
 }
 
 function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
-  const app = readApp(facts)
+  const workspace = findWorkspace(facts)
+  const folder = chooseFolder(workspace, facts.rootDir, wishes)
+  if (typeof folder !== 'string') return folder
+  const app = readApp(workspace, folder)
   const framework = findFramework(app)
   const plan = choosePlan(app, framework, wishes)
   if (isRefusal(plan)) return plan
   const build = chooseBuild(app, framework, wishes)
   const work = { app, framework, build, publicKeys: findPublicKeys(framework, wishes) }
-  return isServer(plan) ? draftServer(work, plan, wishes) : draftPages(work, plan)
+  const drafted = isServer(plan) ? draftServer(work, plan, wishes) : draftPages(work, plan)
+  return { ...drafted, context: workspace.folder, ignore }
+}
+
+/** The top of a workspace starts if it is made for that; else the only package that is. */
+function chooseFolder(workspace: Workspace, rootDir: string, wishes: Wishes): string | Refusal {
+  const folder = posix.relative(workspace.folder, rootDir)
+  const isNamed = folder !== '' || wishes.start || wishes.publishDir !== null
+  if (isNamed || starts('')) return folder
+  const [only = '', ...others] = [...workspace.members.keys()].filter(starts)
+  if (others.length === 0) return only
+  const apps = [only, ...others].map((app) => posix.join(workspace.folder, app))
+  return refuse('several packages of its workspace can start', { apps })
+
+  function starts(member: string): boolean {
+    const app = readApp(workspace, member)
+    // Nx keeps what all packages need at the top.
+    const framework = member === '' && app.tree.has('nx.json') ? null : findFramework(app)
+    return canStart(app, framework, wishes)
+  }
 }
 
 function draftServer(work: Work, plan: Server, { type }: Wishes): Draft {
@@ -55,7 +73,6 @@ function draftServer(work: Work, plan: Server, { type }: Wishes): Draft {
       ...(browser ? [browser.choice] : []),
     ],
     stages: [buildStage(work, isBun, prune.command), serverStage(app, plan, isBun)],
-    ignore,
     port: listens ? (findPort(app.manifest, plan.start) ?? usualPort) : null,
     proposals: migration ? [migration] : [],
   }
@@ -66,7 +83,6 @@ function draftPages(work: Work, { folder, reason, fallback }: Pages): Draft {
     title: titleOf('Node.js', work.framework),
     choices: [...listChoices(work, false), { what: `the pages in ${folder} are served`, reason }],
     stages: [buildStage(work, false, null), pagesStage(work.app, folder)],
-    ignore,
     site: { folder: '/site', fallback },
   }
 }
@@ -79,6 +95,7 @@ function listChoices({ app, build, publicKeys }: Work, isBun: boolean): Choice[]
   const { node, bun, manager } = app
   const isAllBun = isBun && manager.name === 'bun'
   return [
+    ...(app.folder ? [{ what: `the app is ${app.folder}`, reason: 'a package of the workspace' }] : []),
     ...(isAllBun ? [] : [isBun ? { what: `bun ${bun.tag}`, ...bun } : { what: `node ${node.tag}`, ...node }]),
     ...manager.choices,
     ...findEarlySource(app),
@@ -97,73 +114,4 @@ function listChoices({ app, build, publicKeys }: Work, isBun: boolean): Choice[]
 /** They end up in what anyone can read, so the build may see them. */
 function findPublicKeys(framework: Framework | null, { env }: Wishes): string[] {
   return env.filter((key) => framework?.prefixes.some((prefix) => key.startsWith(prefix)))
-}
-
-function choosePlan(
-  app: App,
-  framework: Framework | null,
-  { type, start, publishDir }: Wishes,
-): Plan | Refusal {
-  const planned = framework?.plan ?? null
-  const usual = planned === null || isRefusal(planned) ? null : planned
-  const pages = usual && !isServer(usual) ? usual : null
-  if (publishDir !== null)
-    return publish(publishDir, 'publish_dir of the service', { fallback: pages?.fallback ?? false })
-  if (type === 'static_site') return pages ?? refuseSite(framework)
-  const env = usual && isServer(usual) ? usual.env : {}
-  if (start) return serve(start.command, start.reason, { env })
-  return findScript(app, usual, env) ?? usual ?? findFile(app) ?? planned ?? refuseStart(app)
-}
-
-/** The start script, if it is for production and fits what is built. */
-function findScript(
-  { manifest, manager }: App,
-  planned: Plan | null,
-  env: Record<string, string>,
-): Server | null {
-  const name = ['start', 'start:prod'].find((one) => {
-    const script = manifest.scripts[one]
-    const fits = script && !findDevelopmentServer(manifest, script) && !planned?.replaces?.test(script)
-    return fits
-  })
-  if (name === undefined) return null
-  const program = usesBun(manifest, manifest.scripts[name] ?? '')
-    ? 'bun'
-    : manager.isStrict
-      ? manager.program
-      : 'npm'
-  const command = program === 'npm' && name === 'start' ? 'npm start' : `${program} run ${name}`
-  return serve(command, `the ${name} script in package.json`, { env })
-}
-
-function findFile(app: App): Server | null {
-  const isBun = app.manager.name === 'bun'
-  const main = findMain(app.tree, app.manifest, isBun || runsTypescript(app))
-  return main && serve(`${isBun ? 'bun' : 'node'} ${main.file}`, main.reason)
-}
-
-function refuseStart({ manifest }: App): Refusal {
-  const script = manifest.scripts.start
-  const server = script && findDevelopmentServer(manifest, script)
-  return server
-    ? refuse(`the start script in package.json is a development server (${server}) of no known framework`)
-    : refuse('package.json has no start script and no known framework', {
-        lookedFor: ['index.js', 'server.js'],
-      })
-}
-
-function refuseSite(framework: Framework | null): Refusal {
-  if (framework === null) return refuse('package.json has no known framework that builds pages')
-  return refuse(`${framework.name} builds a server here, and publish_dir names no folder of pages`)
-}
-
-function chooseBuild(
-  { manifest: { scripts }, manager }: App,
-  framework: Framework | null,
-  wishes: Wishes,
-): Reasoned | null {
-  if (wishes.build) return wishes.build
-  const name = ['build', 'docs:build'].find((script) => scripts[script])
-  if (name) return { command: `${manager.program} run ${name}`, reason: `the ${name} script in package.json` }
-  return framework && { command: `npx ${framework.build}`, reason: `${framework.name} is a dependency` }
 }

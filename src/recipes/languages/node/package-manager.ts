@@ -5,6 +5,8 @@ import type { Choice } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { readVersionFiles } from '../../versions.ts'
 import { hasPackage, type Manifest } from './manifest.ts'
+import { quote } from './shell.ts'
+import type { Workspace } from './workspace.ts'
 
 export interface PackageManager {
   name: keyof typeof managers
@@ -23,23 +25,28 @@ export interface PackageManager {
   env: Record<string, string>
 }
 
+/** What leaves the packages for production: `prune` for an app alone, `pruneAll` for a workspace. */
 const managers = {
   npm: {
     locked: 'npm ci',
     unlocked: 'npm install',
     prune: 'npm prune --omit=dev --ignore-scripts',
+    pruneAll: 'npm prune --omit=dev --ignore-scripts',
     cache: '/root/.npm',
   },
   pnpm: {
     locked: 'pnpm install --frozen-lockfile',
     unlocked: 'pnpm install',
     prune: 'CI=true pnpm prune --prod --ignore-scripts',
+    // Packages that are no longer used stay for a week otherwise.
+    pruneAll: 'CI=true pnpm install --prod --ignore-scripts --offline --config.modules-cache-max-age=0',
     cache: '/root/.local/share/pnpm/store',
   },
   yarn: {
     locked: 'yarn install --frozen-lockfile',
     unlocked: 'yarn install',
     prune: 'yarn install --production --frozen-lockfile --ignore-scripts --prefer-offline',
+    pruneAll: 'yarn install --production --frozen-lockfile --ignore-scripts --prefer-offline',
     cache: '/usr/local/share/.cache/yarn',
   },
   /** Yarn 2 and later. */
@@ -47,12 +54,14 @@ const managers = {
     locked: 'yarn install --immutable',
     unlocked: 'yarn install',
     prune: 'yarn workspaces focus --production',
+    pruneAll: 'yarn workspaces focus --all --production',
     cache: '/root/.yarn/berry/cache',
   },
   bun: {
     locked: 'bun install --frozen-lockfile',
     unlocked: 'bun install',
     prune: 'rm -rf node_modules && bun install --production --frozen-lockfile --ignore-scripts',
+    pruneAll: null,
     cache: '/root/.bun/install/cache',
   },
 } as const
@@ -61,11 +70,13 @@ type Program = 'pnpm' | 'bun' | 'yarn' | 'npm'
 /** If there are lock files of several, the first of these is taken. */
 const programs: Program[] = ['pnpm', 'bun', 'yarn', 'npm']
 
-export function chooseManager(tree: Tree, manifest: Manifest): PackageManager {
+export function chooseManager(workspace: Workspace): PackageManager {
+  const { tree, manifest, members } = workspace
   const locks = Object.keys(LOCKS).filter((file) => tree.has(file))
   const { program, version, reason } = chooseProgram(tree, manifest, locks)
   const name = program === 'yarn' && isBerry(tree, version) ? 'berry' : program
-  const { locked, unlocked, prune, cache } = managers[name]
+  const { locked, unlocked, cache, ...pruning } = managers[name]
+  const prune = members.size === 0 ? pruning.prune : pruning.pruneAll
   const isLocked = locks.some((file) => LOCKS[file] === program && file !== 'pnpm-workspace.yaml')
   const wished = chooseManagerVersion(name, program, version, tree)
   const others = locks.filter((file) => LOCKS[file] !== program)
@@ -76,7 +87,7 @@ export function chooseManager(tree: Tree, manifest: Manifest): PackageManager {
     isStrict: manifest.manager?.isStrict ?? false,
     package: name === 'npm' ? null : quote(packageOf(name, wished, tree)),
     install: isLocked ? locked : unlocked,
-    prune: canPrune(name, wished, manifest) ? prune : null,
+    prune: isPrunable(name, wished, workspace) ? prune : null,
     cache,
     // Its other ways to link packages would need Yarn where the app runs.
     env: name === 'berry' ? { YARN_NODE_LINKER: 'node-modules', YARN_ENABLE_GLOBAL_CACHE: 'true' } : {},
@@ -142,11 +153,6 @@ function packageOf(name: PackageManager['name'], version: string, tree: Tree): s
   return /^yarnPath:/m.test(tree.text('.yarnrc.yml')) ? 'yarn@1' : `@yarnpkg/cli-dist@${version}`
 }
 
-/** A range may have what a shell reads. */
-function quote(text: string): string {
-  return /^[\w@./-]+$/.test(text) ? text : `'${text}'`
-}
-
 /** By the format of its lock file. */
 function guessVersion(name: PackageManager['name'], tree: Tree): string {
   const [, format = ''] =
@@ -169,8 +175,8 @@ function guessVersion(name: PackageManager['name'], tree: Tree): string {
   }
 }
 
-/** Yarn 2 and 3 need a plugin. Bun would lose what install scripts made. */
-function canPrune(name: PackageManager['name'], version: string, manifest: Manifest): boolean {
+/** Yarn 2 and 3 need a plugin for it, and Bun would lose what install scripts made. */
+function isPrunable(name: PackageManager['name'], version: string, { manifest }: Workspace): boolean {
   if (name === 'berry') return !/^[23]\b/.test(version)
   return name !== 'bun' || (manifest.trusted.length === 0 && !hasPackage(manifest, '@prisma/client'))
 }

@@ -1,6 +1,6 @@
 // Whether the packages for development stay in the image: they are large, and some apps run by them.
 import type { Choice } from '../../recipe.ts'
-import type { App } from './app.ts'
+import { type App, listDevelopment } from './app.ts'
 import type { Migration } from './migrations.ts'
 import type { Server } from './plan.ts'
 import { findNeeded } from './start.ts'
@@ -11,23 +11,18 @@ interface Prune {
 }
 
 export function choosePrune(app: App, server: Server, migration: Migration | null): Prune {
-  const { devDependencies } = app.manifest
-  if (Object.keys(devDependencies).length === 0 || server.files) return { command: null, choices: [] }
-  const reason = findReason(app, server, migration)
+  const development = listDevelopment(app)
+  if (development.length === 0 || server.files) return { command: null, choices: [] }
+  const reason = findReason(app, server, migration?.tool ?? null, development)
   if (reason) return { command: null, choices: [{ what: 'packages for development stay', reason }] }
   return { command: app.manager.prune, choices: [] }
 }
 
-function findReason(
-  { manifest, manager, tree }: App,
-  { start }: Server,
-  migration: Migration | null,
-): string | null {
-  if (migration && migration.tool in manifest.devDependencies)
-    return `${migration.tool} is one, for migrations`
-  if (tree.has('next.config.ts') && 'typescript' in manifest.devDependencies)
+function findReason(app: App, { start }: Server, tool: string | null, development: string[]): string | null {
+  if (tool && development.includes(tool)) return `${tool} is one, for migrations`
+  if (app.tree.has('next.config.ts') && development.includes('typescript'))
     return 'next.config.ts needs typescript when it starts'
-  const needed = findNeeded(manifest, start)
+  const needed = findNeeded(app.manifest, start)
   if (needed) return `the start command may need ${needed}`
-  return manager.prune ? null : `${manager.program} cannot remove them safely`
+  return app.manager.prune ? null : `${app.manager.program} cannot remove them safely`
 }

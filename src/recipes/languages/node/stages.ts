@@ -16,9 +16,11 @@ import {
 import { installPackages } from '../debian.ts'
 import { type App, usesPrisma } from './app.ts'
 import { findBrowser } from './browsers.ts'
+import { execute } from './build-command.ts'
 import type { Framework } from './frameworks.ts'
 import { findSecrets, installSteps } from './install.ts'
 import type { Server } from './plan.ts'
+import { quote } from './shell.ts'
 import { usesManager } from './start.ts'
 
 export interface Work {
@@ -37,9 +39,12 @@ export function buildStage(work: Work, isBun: boolean, prune: string | null): St
   const tools = [isAllBun ? null : manager.package, isBun && !isAllBun ? 'bun@1' : null]
   const browser = findBrowser(app)
   // Yarn's commands fail if its settings name a variable that is not there.
-  const secrets = manager.name === 'berry' ? findSecrets(app.tree) : []
+  const secrets = manager.name === 'berry' ? findSecrets(app.workspace.tree) : []
   const buildEnv = { NODE_ENV: 'production', ...framework?.env }
-  const commands = [needsGenerate(app) ? 'npx prisma generate' : null, build?.command]
+  const commands = [
+    needsGenerate(app) ? `${inFolder(app)}${execute(manager)} prisma generate` : null,
+    build?.command,
+  ]
   return {
     name: 'build',
     from: isAllBun ? `oven/bun:${app.bun.tag}` : `node:${app.node.tag}`,
@@ -55,6 +60,10 @@ export function buildStage(work: Work, isBun: boolean, prune: string | null): St
       ...(prune ? [run(prune, { caches: [manager.cache], secrets })] : []),
     ],
   }
+}
+
+function inFolder({ folder }: App): string {
+  return folder === '' ? '' : `cd ${quote(folder)} && `
 }
 
 function caches({ app, framework }: Work): string[] {
@@ -73,7 +82,13 @@ export function serverStage(app: App, server: Server, isBun: boolean): Stage {
     steps: [
       ...installPackages(packages),
       ...installTools(tools),
-      env({ NODE_ENV: 'production', ...binPath(app, server.start), ...browser?.env, ...server.env }),
+      env({
+        NODE_ENV: 'production',
+        ...(server.start.startsWith('npm ') && { NPM_CONFIG_UPDATE_NOTIFIER: 'false' }),
+        ...binPath(app, server.start),
+        ...browser?.env,
+        ...server.env,
+      }),
       ...copyServer(app, server.files),
       workdir(server.files ? '/app' : posix.join('/app', folder)),
       user,

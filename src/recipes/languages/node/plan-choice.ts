@@ -1,0 +1,71 @@
+// Chooses between the start script, what a framework builds, and a main file.
+import { isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
+import { type App, runsTypescript } from './app.ts'
+import type { Framework } from './frameworks.ts'
+import { isServer, type Plan, publish, type Server, serve } from './plan.ts'
+import { findDevelopmentServer, findMain, usesBun } from './start.ts'
+
+export function choosePlan(
+  app: App,
+  framework: Framework | null,
+  { type, start, publishDir }: Wishes,
+): Plan | Refusal {
+  const planned = framework?.plan ?? null
+  const usual = planned && !isRefusal(planned) ? planned : null
+  const pages = usual && !isServer(usual) ? usual : null
+  if (publishDir !== null)
+    return publish(publishDir, 'publish_dir of the service', { fallback: pages?.fallback ?? false })
+  if (type === 'static_site') return pages ?? refuseSite(framework)
+  const env = usual && isServer(usual) ? usual.env : {}
+  if (start) return serve(start.command, start.reason, { env })
+  return findScript(app, usual, env) ?? usual ?? findFile(app) ?? planned ?? refuseStart(app)
+}
+
+/** Whether it is made to be started or served, rather than used by others. */
+export function canStart(app: App, framework: Framework | null, { type }: Wishes): boolean {
+  const planned = framework && !isRefusal(framework.plan) ? framework.plan : null
+  if (type === 'static_site') return planned !== null && !isServer(planned)
+  return planned !== null || findScript(app, null, {}) !== null
+}
+
+/** The start script, if it is for production and fits what is built. */
+function findScript(
+  { manifest, manager }: App,
+  planned: Plan | null,
+  env: Record<string, string>,
+): Server | null {
+  const name = ['start', 'start:prod'].find((one) => {
+    const script = manifest.scripts[one]
+    const fits = script && !findDevelopmentServer(manifest, script) && !planned?.replaces?.test(script)
+    return fits
+  })
+  if (name === undefined) return null
+  const program = usesBun(manifest, manifest.scripts[name] ?? '')
+    ? 'bun'
+    : manager.isStrict
+      ? manager.program
+      : 'npm'
+  const command = program === 'npm' && name === 'start' ? 'npm start' : `${program} run ${name}`
+  return serve(command, `the ${name} script in package.json`, { env })
+}
+
+function findFile(app: App): Server | null {
+  const isBun = app.manager.name === 'bun'
+  const main = findMain(app.tree, app.manifest, isBun || runsTypescript(app))
+  return main && serve(`${isBun ? 'bun' : 'node'} ${main.file}`, main.reason)
+}
+
+function refuseStart({ manifest }: App): Refusal {
+  const script = manifest.scripts.start
+  const server = script && findDevelopmentServer(manifest, script)
+  return server
+    ? refuse(`the start script in package.json is a development server (${server}) of no known framework`)
+    : refuse('package.json has no start script and no known framework', {
+        lookedFor: ['index.js', 'server.js'],
+      })
+}
+
+function refuseSite(framework: Framework | null): Refusal {
+  if (framework === null) return refuse('package.json has no known framework that builds pages')
+  return refuse(`${framework.name} builds a server here, and publish_dir names no folder of pages`)
+}
