@@ -1,8 +1,9 @@
 // The assets that an app of another language builds with Node.js, which is copied into its build stage.
 import type { Facts } from '../facts.ts'
 import { type Choice, copyFrom, run, type Stage, type Step } from '../recipe.ts'
-import { readApp } from './node/app.ts'
+import { type App, readApp } from './node/app.ts'
 import { installSteps } from './node/install.ts'
+import { findWorkspace } from './node/workspace.ts'
 
 export interface Assets {
   choices: Choice[]
@@ -14,7 +15,7 @@ export interface Assets {
 /** Null if a package.json builds nothing. `isCalled` is true if the app's own tools call its scripts. */
 export function chooseAssets(facts: Facts, isCalled = false): Assets | null {
   if (!facts.app.has('package.json')) return null
-  const app = readApp(facts)
+  const app = readAlone(facts)
   const { manager, manifest } = app
   if (!isCalled && !manifest.scripts.build) return null
   const command = `${manager.program} run build`
@@ -36,9 +37,14 @@ export function chooseAssets(facts: Facts, isCalled = false): Assets | null {
 
 /** The stage from which Node.js is copied. The program runs on any Debian. */
 export function nodeStage(facts: Facts): { stage: Stage; choice: Choice } {
-  const { tag, reason } = readApp(facts).node
+  const { tag, reason } = readAlone(facts).node
   return {
     stage: { name: 'node', from: `node:${tag}-slim`, steps: [] },
     choice: { what: `node ${tag}`, reason },
   }
+}
+
+/** The context is its own folder, so a workspace around it does not count. */
+function readAlone({ app }: Facts): App {
+  return readApp(findWorkspace({ top: app, app, rootDir: '' }))
 }

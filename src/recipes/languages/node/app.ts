@@ -20,20 +20,22 @@ export interface App {
 const nodes = { tags: ['14', '16', '18', '20', '22', '24', '26'], usual: '24' }
 const buns = { tags: ['1'], usual: '1' }
 /** What .nvmrc and others may have instead of a number. */
-const aliases: Record<string, string> = {
-  latest: '26',
-  current: '26',
-  node: '26',
-  stable: '24',
-  lts: '24',
-  'lts/*': '24',
-  'lts/krypton': '24',
-  'lts/jod': '22',
-  'lts/iron': '20',
-  'lts/hydrogen': '18',
-}
+const aliases = new Map(
+  Object.entries({
+    latest: '26',
+    current: '26',
+    node: '26',
+    stable: '24',
+    lts: '24',
+    'lts/*': '24',
+    'lts/krypton': '24',
+    'lts/jod': '22',
+    'lts/iron': '20',
+    'lts/hydrogen': '18',
+  }),
+)
 
-export function readApp(workspace: Workspace, folder: string): App {
+export function readApp(workspace: Workspace, folder = ''): App {
   const { tree: top, manifest: root } = workspace
   const tree = top.in(folder)
   const manifest = workspace.members.get(folder) ?? root
@@ -60,7 +62,7 @@ function listNodes(tree: Tree, { engines, voltaNode }: Manifest): VersionWish[] 
   ]
   // A lower limit says less than the version that people work with.
   const wishes = /^\s*(>|\*)/.test(range) ? [...pinned, ...asked] : [...asked, ...pinned]
-  return wishes.map(({ text, reason }) => ({ text: aliases[text] ?? text, reason }))
+  return wishes.map(({ text, reason }) => ({ text: aliases.get(text) ?? text, reason }))
 }
 
 /** Node.js 22.18 is the first that leaves out types by itself. */

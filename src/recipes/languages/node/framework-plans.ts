@@ -5,6 +5,7 @@ import { type Refusal, refuse } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { type App, usesPrisma } from './app.ts'
 import type { FrameworkRow } from './framework-table.ts'
+import { toObject, toText } from './json.ts'
 import { findRange, hasPackage } from './manifest.ts'
 import { findMigration } from './migrations.ts'
 import { type Plan, publish, type Server, serve } from './plan.ts'
@@ -105,37 +106,19 @@ export function planTanstack(app: App): Plan {
   )
 }
 
-export function planAngular({ tree }: App): Plan | null {
-  const projects = Object.entries(
-    (tree.json('angular.json').projects ?? {}) as Record<string, AngularProject>,
-  )
-  const [name, project] = projects.find(([, { projectType }]) => projectType !== 'library') ?? []
-  const build = (project?.architect ?? project?.targets)?.build
-  const { outputPath = `dist/${name}`, ssr, outputMode } = build?.options ?? {}
-  const base = typeof outputPath === 'string' ? outputPath : (outputPath.base ?? `dist/${name}`)
+export function planAngular({ tree }: App): Plan {
+  const projects = Object.entries(toObject(tree.json('angular.json').projects))
+  const [name = '', found] = projects.find(([, project]) => toObject(project).projectType !== 'library') ?? []
+  const { architect, targets } = toObject(found)
+  const build = toObject(toObject(architect ?? targets).build)
+  const { outputPath, ssr, outputMode } = toObject(build.options)
+  const base = toText(outputPath) ?? toText(toObject(outputPath).base) ?? `dist/${name}`
   if (ssr && outputMode !== 'static') return serve(`node ${base}/server/server.mjs`, 'ssr in angular.json')
-  const browser = typeof outputPath === 'string' ? 'browser' : (outputPath.browser ?? 'browser')
-  const hasBrowser = /:application$/.test(build?.builder ?? '')
+  const browser = toText(toObject(outputPath).browser) ?? 'browser'
+  const hasBrowser = /:application$/.test(toText(build.builder) ?? '')
   return publish(hasBrowser ? posix.join(base, browser) : base, 'outputPath in angular.json', {
     fallback: true,
   })
-}
-
-interface AngularProject {
-  projectType?: string
-  architect?: AngularTargets
-  targets?: AngularTargets
-}
-
-interface AngularTargets {
-  build?: {
-    builder?: string
-    options?: {
-      outputPath?: string | { base?: string; browser?: string }
-      ssr?: unknown
-      outputMode?: string
-    }
-  }
 }
 
 export function planExpo({ tree }: App): Plan {

@@ -1,6 +1,7 @@
 // The package.json of a folder, as far as rules read it.
 import { posix } from 'node:path'
 import type { Tree } from '../../tree.ts'
+import { toList, toObject, toText, toTexts } from './json.ts'
 
 type Texts = Record<string, string>
 
@@ -63,21 +64,4 @@ function findManager(json: Record<string, unknown>): Manifest['manager'] {
     reason: 'devEngines.packageManager in package.json',
     isStrict: true,
   }
-}
-
-function toText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
-}
-
-function toObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function toTexts(value: unknown): Texts {
-  const texts = Object.entries(toObject(value)).filter(([, text]) => typeof text === 'string')
-  return Object.fromEntries(texts) as Texts
-}
-
-function toList(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
