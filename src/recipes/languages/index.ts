@@ -1,5 +1,6 @@
 // The languages that recipes know, in the order in which they are looked for: an app of Ruby or PHP often
 // has a package.json for its assets.
+import { deno } from './deno.ts'
 import { go } from './go/go.ts'
 import type { Language } from './language.ts'
 import { node } from './node/node.ts'
@@ -8,4 +9,4 @@ import { php } from './php/php.ts'
 import { python } from './python/python.ts'
 import { ruby } from './ruby/ruby.ts'
 
-export const languages: Language[] = [php, go, ruby, python, node, pages]
+export const languages: Language[] = [php, go, ruby, python, deno, node, pages]

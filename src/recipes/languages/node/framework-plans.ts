@@ -42,7 +42,7 @@ export function planNitro(app: App, reason: string): Server {
 export function planNuxt(app: App): Plan {
   const { manifest } = app
   const range = findRange(manifest, 'nuxt') ?? ''
-  const isOld = (semver.validRange(range) && (semver.minVersion(range)?.major ?? 3) < 3) ?? false
+  const isOld = semver.validRange(range) !== null && !semver.intersects(range, '>=3')
   if (/\bgenerate\b/.test(manifest.scripts.build ?? ''))
     return publish(isOld ? 'dist' : '.output/public', 'the build script generates pages')
   return isOld

@@ -18,7 +18,8 @@ const tools: { name: string; files: RegExp; command: string }[] = [
   },
 ]
 
-export interface Migration extends Proposal {
+export interface Migration {
+  proposal: Proposal
   /** The package that runs it. */
   tool: string
 }
@@ -26,7 +27,8 @@ export interface Migration extends Proposal {
 export function findMigration({ tree, manifest }: App): Migration | null {
   for (const { name, files, command } of tools) {
     const [file] = hasPackage(manifest, name) ? tree.find(files) : []
-    if (file) return { setting: 'pre_deploy_command', value: command, reason: `there is ${file}`, tool: name }
+    const proposal: Proposal = { setting: 'pre_deploy_command', value: command, reason: `there is ${file}` }
+    if (file) return { proposal, tool: name }
   }
   return null
 }

@@ -74,7 +74,7 @@ function draftServer(work: Work, plan: Server, { type }: Wishes): Draft {
     ],
     stages: [buildStage(work, isBun, prune.command), serverStage(app, plan, isBun)],
     port: listens ? (findPort(app.manifest, plan.start) ?? usualPort) : null,
-    proposals: migration ? [migration] : [],
+    proposals: migration ? [migration.proposal] : [],
   }
 }
 
