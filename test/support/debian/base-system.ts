@@ -47,12 +47,8 @@ export async function addBaseSystem(root: RootFilesystem, files: string[], relea
 function addAccounts(root: RootFilesystem): void {
   for (const kind of ['passwd', 'group'])
     root.file(`etc/${kind}`, root.read(`usr/share/base-passwd/${kind}.master`))
-  addAccount(root, '_apt:x:42:65534::/nonexistent:/usr/sbin/nologin')
-}
-
-/** A line of /etc/passwd. */
-export function addAccount(root: RootFilesystem, account: string): void {
-  root.file('etc/passwd', `${root.read('etc/passwd')}${account}\n`)
+  const apt = '_apt:x:42:65534::/nonexistent:/usr/sbin/nologin\n'
+  root.file('etc/passwd', `${root.read('etc/passwd')}${apt}`)
 }
 
 function addSources(root: RootFilesystem, release: string): void {

@@ -81,6 +81,22 @@ export async function ensureTestImage(engine: string, recipe: TestRecipe): Promi
   }
 }
 
+/** Resolves when the image is on the engine, from a context with a Dockerfile. */
+export async function ensureImageFrom(
+  engine: string,
+  reference: string,
+  pack: () => Promise<Buffer>,
+): Promise<void> {
+  if (await hasImage(engine, reference)) return
+  console.error(`Building the image ${reference} …`)
+  const response = await requestEngine(engine, `/build?t=${encodeURIComponent(reference)}`, {
+    method: 'POST',
+    body: { type: 'application/x-tar', bytes: await pack() },
+    timeoutMs: 300_000,
+  })
+  refuseFailure(`the engine could not build ${reference}`, response)
+}
+
 /** What programs expect: a shell with its tools, and accounts. */
 export async function addSystem(root: RootFilesystem): Promise<void> {
   await addApplets(root)

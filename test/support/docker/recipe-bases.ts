@@ -1,15 +1,20 @@
 // The base images that recipes name, for as long as a test needs them: without a registry, images of our own
 // stand in under the official tags.
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { pack } from 'tar-stream'
 import { cacheDirectory } from '../debian/packages.ts'
+import { repository } from '../debian/recipe.ts'
+import { createRootFilesystem } from '../debian/root-filesystem.ts'
 import { withFileLock } from '../system/file-lock.ts'
 import { MissingPrerequisite } from '../system/missing-prerequisite.ts'
 import { ensureEngine } from './engine.ts'
 import { requestEngine } from './engine-request.ts'
-import { baseLabel, ensureTestImage } from './images.ts'
-import { findStandIn } from './stand-ins.ts'
+import { baseLabel, ensureImageFrom, ensureTestImage } from './images.ts'
+import { findStandIn, type Layer } from './stand-ins.ts'
 
 export interface RecipeBases {
   /** Takes the tags away that were given here. Official images stay. */
@@ -59,12 +64,31 @@ function provide(engine: string, reference: string, borrower: string): Promise<b
 async function standIn(engine: string, reference: string): Promise<void> {
   const recipe = findStandIn(reference)
   if (recipe === null) throw new MissingPrerequisite(`there is no image ${reference}, and none can stand in`)
-  const own = await ensureTestImage(engine, recipe)
+  const own = 'base' in recipe ? await ensureLayer(engine, recipe) : await ensureTestImage(engine, recipe)
   const [repo = '', tag = ''] = reference.split(':')
   console.error(`${own} stands in for ${reference}.`)
   const path = `/images/${own}/tag?repo=${encodeURIComponent(repo)}&tag=${encodeURIComponent(tag)}`
   const { status, text } = await requestEngine(engine, path, { method: 'POST' })
   if (status !== 201) throw new Error(`the engine gave no tag: ${text}`)
+}
+
+async function ensureLayer(engine: string, { name, base, inputs, lines, fill }: Layer): Promise<string> {
+  const dockerfile = [`FROM ${await ensureTestImage(engine, base)}`, 'ADD files.tar /', ...lines].join('\n')
+  const hash = createHash('sha256')
+    .update(JSON.stringify([dockerfile, inputs]))
+    .digest('hex')
+    .slice(0, 12)
+  const reference = `${repository}/${name}:${hash}`
+  await ensureImageFrom(engine, reference, async () => {
+    const root = createRootFilesystem()
+    await fill(root)
+    const context = pack()
+    context.entry({ name: 'Dockerfile' }, dockerfile)
+    context.entry({ name: 'files.tar' }, await root.toTar())
+    context.finalize()
+    return buffer(context)
+  })
+  return reference
 }
 
 function giveBack(engine: string, reference: string, borrower: string): Promise<void> {

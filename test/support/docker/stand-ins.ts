@@ -2,16 +2,27 @@
 // npm registry. The versions in them may differ from the tag.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { addAccount, addBaseSystem, basePackages, hostCertificates } from '../debian/base-system.ts'
+import { addBaseSystem, basePackages, hostCertificates } from '../debian/base-system.ts'
 import type { ImageSettings } from '../debian/image-archive.ts'
 import type { RootFilesystem } from '../debian/root-filesystem.ts'
-import { baseLabel, type TestRecipe } from './images.ts'
+import { addSystem, baseLabel, type TestRecipe } from './images.ts'
 import { unpackNpm } from './npm-pack.ts'
+
+/** Files over an image of Debian's packages. */
+export interface Layer {
+  name: string
+  base: TestRecipe
+  /** What the files depend on. */
+  inputs: string
+  /** Of a Dockerfile. */
+  lines: string[]
+  fill(root: RootFilesystem): Promise<void>
+}
 
 interface StandIn {
   tag: RegExp
   /** `version` is what the tag says, as `22` or `3.13`. */
-  make(version: string): TestRecipe
+  make(version: string): TestRecipe | Layer
 }
 
 /** The newest of each line. */
@@ -37,18 +48,24 @@ const settings: ImageSettings = {
 
 const standIns: StandIn[] = [
   { tag: /^debian:(bookworm|trixie)(?:-slim)?$/, make: (release) => debian(release, {}) },
-  { tag: /^node:([\d.]+)(?:-bookworm|-trixie)?-slim$/, make: (version) => node(version, []) },
+  { tag: /^node:([\d.]+)(?:-bookworm|-trixie)?-slim$/, make: (version) => node(version, runtime) },
   { tag: /^node:([\d.]+)(?:-bookworm|-trixie)?$/, make: (version) => node(version, compilers) },
   { tag: /^python:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => python },
   { tag: /^golang:[\d.]+(?:-bookworm|-trixie)?$/, make: () => go },
   { tag: /^ruby:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => ruby },
+  { tag: /^dunglas\/frankenphp:1-php[\d.]+$/, make: () => php },
   { tag: /^rust:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => rust },
+  { tag: /^alpine:[\d.]+$/, make: () => alpine },
   { tag: /^oven\/bun:([\d.]+)(?:-debian|-slim)?$/, make: (version) => bun(version) },
   { tag: /^denoland\/deno:(?:debian-)?([\d.]+)$/, make: (version) => deno(version) },
   { tag: /^gcr\.io\/distroless\/(?:static|base|cc)-debian1[23](?::\w+)?$/, make: () => distroless },
 ]
 
-const compilers = ['g++', 'git', 'make', 'python3', 'pkg-config']
+const runtime = debian('bookworm', { name: 'runtime', packages: ['libstdc++6'] })
+const compilers = debian('bookworm', {
+  name: 'compilers',
+  packages: ['g++', 'git', 'make', 'python3', 'pkg-config'],
+})
 
 const python = debian('trixie', {
   name: 'python',
@@ -67,7 +84,24 @@ const go = debian('forky', {
   env: ['GOPATH=/go', 'GOTOOLCHAIN=local'],
 })
 
-const ruby = debian('trixie', { name: 'ruby', packages: ['ruby', 'ruby-dev', 'bundler'] })
+const ruby = debian('trixie', {
+  name: 'ruby',
+  packages: ['ruby', 'ruby-dev', 'bundler'],
+  env: ['GEM_HOME=/usr/local/bundle', 'BUNDLE_APP_CONFIG=/usr/local/bundle', 'BUNDLE_SILENCE_ROOT_WARNING=1'],
+  async finish(root) {
+    root.directory('usr/local/bundle', 0o1777)
+  },
+})
+
+/** PHP's own server, started with the words of FrankenPHP: php-server --listen :PORT --root FOLDER. */
+const php = debian('trixie', {
+  name: 'php',
+  packages: ['php8.4-cli'],
+  async finish(root) {
+    root.symlink('usr/bin/php', 'php8.4')
+    root.file('usr/local/bin/frankenphp', '#!/bin/sh\nexec php -S "0.0.0.0$3" -t "$5"\n', 0o755)
+  },
+})
 
 const rust = debian('forky', {
   name: 'rust',
@@ -75,10 +109,19 @@ const rust = debian('forky', {
   env: ['CARGO_HOME=/usr/local/cargo'],
 })
 
+const alpine: TestRecipe = {
+  name: 'alpine',
+  wish: { packages: ['busybox-static'] },
+  extra: '',
+  settings: { ...settings, Cmd: ['sh'] },
+  finish: addSystem,
+  substitute: null,
+}
+
 const distroless = debian('trixie', { name: 'distroless' })
 
 /** Null if no image can stand in for it. */
-export function findStandIn(reference: string): TestRecipe | null {
+export function findStandIn(reference: string): TestRecipe | Layer | null {
   for (const { tag, make } of standIns) {
     const match = tag.exec(reference)
     if (match) return make(match[1] ?? '')
@@ -89,17 +132,16 @@ export function findStandIn(reference: string): TestRecipe | null {
 interface Additions {
   name?: string
   packages?: string[]
-  extra?: string
   env?: string[]
   finish?: (root: RootFilesystem) => Promise<void>
 }
 
-function debian(release: string, { name = '', packages = [], extra = '', env = [], finish }: Additions) {
+function debian(release: string, { name = '', packages = [], env = [], finish }: Additions) {
   const certificates = createHash('sha256').update(readFileSync(hostCertificates)).digest('hex')
   const recipe: TestRecipe = {
     name: `${name || 'debian'}-${release}`,
     wish: { packages: [...basePackages, ...packages], release },
-    extra: `${extra} ${certificates}`,
+    extra: certificates,
     settings: { ...settings, Env: [...settings.Env, ...env] },
     async finish(root, files) {
       await addBaseSystem(root, files, release)
@@ -110,16 +152,16 @@ function debian(release: string, { name = '', packages = [], extra = '', env = [
   return recipe
 }
 
-function node(wanted: string, packages: string[]): TestRecipe {
+function node(wanted: string, base: TestRecipe): Layer {
   const version = nodeVersions[wanted] ?? wanted
   const major = Number.parseInt(version, 10)
   const npm = major < 20 ? 'npm@10.9.9' : 'npm@11.6.2'
-  return debian('bookworm', {
-    name: 'node',
-    packages: ['libstdc++6', ...packages],
-    extra: `${version} ${npm}`,
-    env: [`NODE_VERSION=${version}`],
-    async finish(root) {
+  return {
+    name: 'node-standing-in',
+    base,
+    inputs: `${version} ${npm}`,
+    lines: [`ENV NODE_VERSION=${version}`, 'RUN useradd --create-home --uid 1000 --shell /bin/bash node'],
+    async fill(root) {
       const modules = 'usr/local/lib/node_modules'
       await unpackNpm(root, `node-${process.platform}-${process.arch}@${version}`, 'usr/local')
       await unpackNpm(root, npm, `${modules}/npm`)
@@ -127,10 +169,8 @@ function node(wanted: string, packages: string[]): TestRecipe {
       addHeaders(root, version)
       // Newer ones come without them.
       if (major < 25) await addManagers(root, modules)
-      root.directory('home/node')
-      addAccount(root, 'node:x:1000:1000::/home/node:/bin/bash')
     },
-  })
+  }
 }
 
 /** Where node-gyp keeps what it downloaded. */
@@ -154,30 +194,33 @@ function linkPrograms(root: RootFilesystem, folder: string, programs: Record<str
   }
 }
 
-function bun(wanted: string): TestRecipe {
+function bun(wanted: string): Layer {
   const version = wanted.split('.').length === 3 ? wanted : '1.4.5'
-  return debian('bookworm', {
+  return {
     name: 'bun',
-    extra: version,
-    async finish(root) {
+    base: runtime,
+    inputs: version,
+    lines: ['RUN useradd --create-home --uid 1000 bun'],
+    async fill(root) {
       await unpackNpm(root, `@oven/bun-${process.platform}-${process.arch}@${version}`, 'opt/bun')
       linkPrograms(root, 'opt/bun/bin', { bun: 'bun', bunx: 'bun' })
-      addAccount(root, 'bun:x:1000:1000::/home/bun:/bin/sh')
     },
-  })
+  }
 }
 
-function deno(wanted: string): TestRecipe {
+function deno(wanted: string): Layer {
   const version = wanted.split('.').length === 3 ? wanted : '2.9.6'
-  return debian('bookworm', {
+  return {
     name: 'deno',
-    extra: version,
-    env: ['DENO_TLS_CA_STORE=system', 'DENO_DIR=/deno-dir'],
-    async finish(root) {
+    base: runtime,
+    inputs: version,
+    lines: [
+      'ENV DENO_TLS_CA_STORE=system DENO_DIR=/deno-dir',
+      'RUN useradd --create-home --uid 1993 deno && install -d -o deno -g deno /deno-dir',
+    ],
+    async fill(root) {
       await unpackNpm(root, `@deno/${process.platform}-${process.arch}-glibc@${version}`, 'opt/deno')
       linkPrograms(root, 'opt/deno', { deno: 'deno' })
-      root.directory('deno-dir', 0o777)
-      addAccount(root, 'deno:x:1993:1993::/home/deno:/bin/sh')
     },
-  })
+  }
 }

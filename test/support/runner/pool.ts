@@ -18,7 +18,8 @@ export interface PoolOptions {
 }
 
 const home = fileURLToPath(new URL('../../..', import.meta.url))
-const fileTimeoutMs = 10 * 60_000
+/** Building every fixture of the recipes takes an hour. */
+const fileTimeoutMs = (process.env.BERTH_FIXTURES ? 90 : 10) * 60_000
 const exitTimeoutMs = 60_000
 /** Linux copies the page tables of a process for each child. From 2 GiB, a start takes ten times as long. */
 const maxResidentBytes = 600 * 1024 * 1024
