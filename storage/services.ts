@@ -29,7 +29,7 @@ export interface ServiceSettings {
   build_target?: string | null
   build_args?: Record<string, string>
   /** Null or missing: what the source asks for. */
-  builder?: 'dockerfile' | 'recipe' | null
+  builder?: 'dockerfile' | 'recipe' | 'railpack' | 'pack' | null
   /** In lower case. Missing means none. */
   submodule_owners?: string[]
   /** Whether instances and jobs have an init process. Missing means true. */

@@ -35,7 +35,7 @@ const serviceTypes = [
   'static_site',
 ] as const
 
-const builders = ['dockerfile', 'recipe'] as const
+const builders = ['dockerfile', 'recipe', 'railpack', 'pack'] as const
 
 export const ServiceParams = z.object({ id: identifier.describe('Id or name of the service.') })
 

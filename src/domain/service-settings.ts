@@ -111,8 +111,9 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     takesEffect: 'at build',
     meaning:
       'dockerfile builds the Dockerfile of the source, recipe builds one that Berth writes for it. By ' +
-      'default the Dockerfile if there is one, else a recipe, unless the live version had a Dockerfile.',
-    flag: { flags: '--builder <name>', help: 'dockerfile, or recipe to build without one' },
+      'default the Dockerfile if there is one, else a recipe, unless the live version had a Dockerfile. ' +
+      'railpack and pack are programs that must be on the host.',
+    flag: { flags: '--builder <name>', help: 'dockerfile, recipe, railpack or pack' },
   },
   build_command: {
     default: null,

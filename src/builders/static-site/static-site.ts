@@ -4,11 +4,12 @@ import { realpath, stat, writeFile } from 'node:fs/promises'
 import { join, posix, relative } from 'node:path'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { ignoreLines, readIgnoreFile } from '../../docker/dockerfile/ignore-rules.ts'
-import { inspectImage, removeImage } from '../../docker/images/images.ts'
-import { Failure, messageOf } from '../../errors.ts'
+import { inspectImage } from '../../docker/images/images.ts'
+import { Failure } from '../../errors.ts'
 import { isInside, resolveInside } from '../../sources/source-path.ts'
 import type { Builder, BuildJob } from '../builder.ts'
 import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
+import { removeTree } from '../tree-image.ts'
 import { obtainNginx, serverLines, siteOwner, writeServerFiles } from './site-server.ts'
 
 export const staticSite: Builder = {
@@ -88,14 +89,6 @@ function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolea
   const missing = needsIndex ? posix.join(folder, 'index.html') : folder
   const advice = 'the publish dir is the folder of the site, as /app/dist or from its WORKDIR'
   return new Failure('site_not_found', `the last stage of the Dockerfile has no ${missing}; ${advice}`)
-}
-
-/** If the image cannot be removed now, the cleanup of the deploy and the next start retry it. */
-async function removeTree({ engine, owner, tree, logger }: BuildJob): Promise<void> {
-  await removeImage(engine, owner, tree.tag).catch((error: unknown) => {
-    const fields = { image: tree.tag, reason: messageOf(error) }
-    logger.info(fields, 'the intermediate image of a static site could not be removed')
-  })
 }
 
 async function buildServer(

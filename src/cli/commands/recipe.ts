@@ -1,11 +1,14 @@
 // `berth init`, which writes the Dockerfile of a recipe into a folder, and `berth recipe`, which shows it.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, posix, resolve } from 'node:path'
+import type { Recipe as ServiceRecipe } from '../../api/recipe.ts'
 import type { Recipe, Settings } from '../../recipes/index.ts'
+import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
+import { isFolderPath } from '../service/resolve-target.ts'
 import { plain, type Style } from '../terminal/output.ts'
 
 interface InitOptions {
@@ -37,13 +40,14 @@ export function addRecipeCommands(program: BerthCommand): void {
     .examples('berth init --dry-run', "berth init ./shop --start-command 'node server.js'")
     .runs(init)
   withRecipeOptions(program.command('recipe'))
-    .argument('[dir]', 'the folder of the source', '.')
-    .description('show what a recipe chooses for a folder, and why')
+    .argument('[dir or name]', 'the folder of the source, or a service', '.')
+    .description('show what a recipe chooses, and why')
     .option('--diff', "show what it would change in the folder's Dockerfile")
-    .examples('berth recipe', 'berth recipe --diff ./shop')
-    .runs((cli: Cli, directory: string, options: RecipeOptions) =>
-      options.diff ? showDifference(cli, directory, options) : showChoices(cli, directory, options),
-    )
+    .examples('berth recipe', 'berth recipe shop', 'berth recipe --diff ./shop')
+    .runs((cli: Cli, target: string, options: RecipeOptions) => {
+      if (options.diff) return showDifference(cli, target, options)
+      return isFolderPath(target) ? showChoices(cli, target, options) : showServiceRecipe(cli, target)
+    })
 }
 
 function withRecipeOptions(command: BerthCommand): BerthCommand {
@@ -139,6 +143,12 @@ async function showChoices(cli: Cli, directory: string, options: RecipeOptions):
   const { sayChoices } = await import('../source/local-recipe.ts')
   cli.out.print(plain(recipe.title))
   sayChoices(cli, recipe)
+}
+
+async function showServiceRecipe({ client, out }: Cli, name: string): Promise<void> {
+  const recipe = await client.call<ServiceRecipe>('GET', `${servicePath(name)}/recipe`)
+  if (out.isJson) return out.json(recipe)
+  for (const line of recipe.dockerfile.trimEnd().split('\n')) out.print(plain(line))
 }
 
 function printLine({ out }: Cli, line: string): void {

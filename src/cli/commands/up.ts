@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
+import type { Recipe } from '../../recipes/index.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { findProject } from '../config/project.ts'
@@ -13,6 +14,7 @@ import { plain } from '../terminal/output.ts'
 
 interface UpOptions {
   type?: string
+  rootDir?: string
   yes?: boolean
   clearCache?: boolean
   follow: boolean
@@ -25,6 +27,7 @@ export function addUpCommands(program: BerthCommand): void {
     .argument('[dir]', 'the folder', '.')
     .description('upload a folder and deploy it; creates the service if it does not exist')
     .option('--type <type>', 'the type of a new service, such as private_service or static_site')
+    .option('--root-dir <path>', 'the folder of the app in a new service, if it is not the top')
     .option('-y, --yes', 'create the service without asking')
     .option('--clear-cache', 'build without the build cache')
     .option('--no-follow', 'do not wait for the deploy')
@@ -73,21 +76,19 @@ async function packAndSend(cli: Cli, target: Target, options: UpOptions): Promis
   }
 }
 
-/** On a terminal, offers a Dockerfile for a folder without one. */
-async function inspectAndGuess(cli: Cli, { folder, existing }: Target, { type }: UpOptions) {
-  const { guessService, NoDockerfile } = await import('../source/new-service.ts')
+async function inspectAndGuess(cli: Cli, { folder, existing }: Target, options: UpOptions) {
+  const { guessService } = await import('../source/new-service.ts')
   const { inspectSource } = await import('../source/packing.ts')
-  const look = async () => {
-    const inspected = await inspectSource(cli, folder)
-    return { inspected, guess: existing ? null : guessService(inspected.source, type) }
-  }
-  try {
-    return await look()
-  } catch (error) {
-    const { offerDockerfile } = await import('../source/new-service.ts')
-    if (!(error instanceof NoDockerfile) || !(await offerDockerfile(cli, folder))) throw error
-    return look()
-  }
+  const inspected = await inspectSource(cli, folder)
+  const guess = existing ? null : await guessService(inspected.source, options)
+  if (guess?.recipe && !cli.out.isJson) await sayRecipe(cli, guess.recipe)
+  return { inspected, guess }
+}
+
+async function sayRecipe(cli: Cli, recipe: Recipe): Promise<void> {
+  const { sayChoices } = await import('../source/local-recipe.ts')
+  cli.out.say('   by a recipe, because there is no Dockerfile (berth init writes one):')
+  sayChoices(cli, recipe)
 }
 
 function printTarget({ out, serverName }: Cli, name: string, path: string | null): void {

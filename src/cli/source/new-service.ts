@@ -1,10 +1,8 @@
 // The service that `berth up` creates for a new folder: its name and its type.
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, join, posix } from 'node:path'
 import type { Service } from '../../api/service.ts'
-import { findDockerfiles } from '../../domain/dockerfiles.ts'
-import { suggestDockerfile } from '../../domain/starter-dockerfile.ts'
+import type { Recipe, Settings } from '../../recipes/index.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption, usageFailure, withResumeHint } from '../failure.ts'
 import { readable } from '../service/labels.ts'
@@ -16,7 +14,15 @@ import type { Source } from './source-entries.ts'
 export interface Guess {
   type: string
   publishDir: string | null
+  rootDir: string | null
+  /** Null for a source with a Dockerfile. */
+  recipe: Recipe | null
   reason: string
+}
+
+export interface GuessOptions {
+  type?: string | undefined
+  rootDir?: string | undefined
 }
 
 const maxNameChars = 40
@@ -43,31 +49,37 @@ export function serviceNameOf(folder: string): string | null {
   return name || null
 }
 
-/** From a Dockerfile, otherwise an index.html. Throws CliFailure if there is neither and no type is given. */
-export function guessService(source: Source, type: string | undefined): Guess {
+/** From a Dockerfile, otherwise by a recipe. Throws CliFailure if no recipe fits. */
+export async function guessService(source: Source, { type, rootDir }: GuessOptions): Promise<Guess> {
   const files = new Set(source.entries.map(({ path }) => path))
-  if (type !== 'static_site' && files.has('Dockerfile')) {
-    return { type: type ?? 'web_service', publishDir: null, reason: 'built by its Dockerfile' }
+  const guess = { publishDir: null, rootDir: rootDir ?? null }
+  if ([...files].some((path) => isDockerfile(rootDir, path))) {
+    const site =
+      type === 'static_site' ? siteFolders.find((folder) => files.has(`${folder}/index.html`)) : null
+    const reason = 'built by its Dockerfile'
+    return { ...guess, type: type ?? 'web_service', publishDir: site ?? null, recipe: null, reason }
   }
-  if (type && type !== 'static_site') return { type, publishDir: null, reason: 'as requested' }
-  const site = ['', ...siteFolders].find((folder) => files.has(join(folder, 'index.html')))
-  if (site === undefined && type) return { type, publishDir: null, reason: 'as requested' }
-  if (site === undefined) throw undetectedType(source)
-  const reason = site === '' ? 'its pages are at the top' : `its pages are in ${site}/`
-  return { type: 'static_site', publishDir: site || null, reason }
+  const { chooseLocalRecipe } = await import('./local-recipe.ts')
+  const options = { rootDir, ...(type ? { type: type as Settings['type'] } : {}) }
+  const recipe = await chooseLocalRecipe(source, options).catch((error: unknown) => {
+    throw withIgnoredFolder(source, error)
+  })
+  const reason = `built by a recipe: ${recipe.title}`
+  return { ...guess, type: type ?? (recipe.site ? 'static_site' : 'web_service'), recipe, reason }
 }
 
-/** A folder that is missing only a Dockerfile. */
-export class NoDockerfile extends CliFailure {}
+function isDockerfile(rootDir: string | undefined, path: string): boolean {
+  return (
+    posix.dirname(path) === posix.normalize(rootDir ?? '.') &&
+    /^(Docker|Container)file$/i.test(posix.basename(path))
+  )
+}
 
-function undetectedType({ folder }: Source): CliFailure {
+function withIgnoredFolder({ folder }: Source, error: unknown): unknown {
   const ignored = siteFolders.find((name) => existsSync(join(folder, name, 'index.html')))
-  const problem = `${folder} has neither a Dockerfile nor an index.html`
-  if (!ignored) {
-    return new NoDockerfile(problem, { hint: 'add a Dockerfile, or set --type static_site' })
-  }
-  const hint = `there is one in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
-  return new CliFailure(problem, { hint })
+  if (!ignored || !(error instanceof CliFailure)) return error
+  const hint = `there are pages in ${ignored}/, which is ignored: write !${ignored} into .berthignore`
+  return new CliFailure(error.message, { hint })
 }
 
 /** Prompts for confirmation at a terminal. Without a terminal the service is created without a prompt. */
@@ -79,8 +91,8 @@ export async function approve(cli: Cli, name: string, { type, reason }: Guess): 
 }
 
 export async function createForUpload(cli: Cli, name: string, guess: Guess): Promise<Service> {
-  const { type, publishDir, reason } = guess
-  const body = { name, type, ...(publishDir ? { publish_dir: publishDir } : {}) }
+  const { type, publishDir, rootDir, reason } = guess
+  const body = { name, type, publish_dir: publishDir, root_dir: rootDir }
   const startedAt = Date.now()
   const service = await cli.client.call<Service>('POST', '/services', { body }).catch((error: unknown) => {
     throw withResumeHint(error, `nothing was uploaded; to continue: berth up ${name}`)
@@ -88,21 +100,4 @@ export async function createForUpload(cli: Cli, name: string, guess: Guess): Pro
   const line = { mark: '✔', name: 'creating', detail: `${name}, a ${readable(type)}, ${reason}` }
   if (!cli.out.isJson) cli.out.say(phaseLine(cli.out, { ...line, durationMs: Date.now() - startedAt }))
   return service
-}
-
-/** Shows the Dockerfile; returns whether it was written. */
-export async function offerDockerfile(cli: Cli, folder: string): Promise<boolean> {
-  const { out } = cli
-  if (out.isJson) return false
-  const { kind, dockerfile, notes } = await suggestDockerfile(folder)
-  if (dockerfile.length === 0 || (await findDockerfiles(folder)).length > 0) return false
-  out.say(`   there is no Dockerfile. This looks like ${kind}; here is one to start from:`)
-  for (const line of dockerfile) out.say(plain(`     ${line}`))
-  for (const note of notes) out.say(plain(`   ${note}`))
-  if (!out.canAsk) return false
-  const path = join(folder, 'Dockerfile')
-  const message = plain(`Write it to ${path} and deploy?`)
-  if (!(await confirm(cli, { message, instead: 'write one yourself' }, true))) return false
-  await writeFile(path, `${dockerfile.join('\n')}\n`, { flag: 'wx' })
-  return true
 }

@@ -10,6 +10,8 @@ import { Failure } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 
 export interface Engine {
+  /** `unix:///path` or `tcp://host:port`. */
+  host: string
   docker: Docker
   /** Runs one call under a bound. `run` gets a signal that gives the request up when the bound is reached. */
   call<T>(what: string, run: (signal: AbortSignal) => Promise<T>, options?: CallOptions): Promise<T>
@@ -66,6 +68,7 @@ export function openEngine(host: string): Engine {
   }
 
   return {
+    host,
     docker,
     call,
     ping: () =>

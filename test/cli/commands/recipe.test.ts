@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { runBerth } from '../../support/cli/berth.ts'
+import { problem, startFakeServer } from '../../support/cli/fake-server.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const server = { 'package.json': '{"scripts":{"start":"node server.js"}}', 'server.js': '' }
@@ -61,4 +62,17 @@ test('a folder that no recipe fits is refused with what was looked for, and what
     stderr,
     /Dockerfiles in other places: deploy\/Dockerfile\n.*apps: apps\/web\n.*--root-dir apps\/web/,
   )
+})
+
+test('for a service, recipe prints what its newest version was built by', async (t) => {
+  const server = await startFakeServer(t, ({ path }) =>
+    path === '/api/v1/services/shop/recipe'
+      ? { status: 200, body: JSON.stringify({ dockerfile: 'FROM a\nCMD \u001b[2Jb\n' }) }
+      : problem(404, 'not_found', 'unexpected'),
+  )
+  const { code, stdout } = await runBerth(t, ['recipe', 'shop'], {
+    env: { BERTH_SERVER: server.url, BERTH_TOKEN: 'x' },
+  })
+  assert.equal(code, 0)
+  assert.equal(stdout, 'FROM a\nCMD b\n')
 })

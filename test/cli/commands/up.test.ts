@@ -1,7 +1,7 @@
 // `berth up` against a real daemon: from a folder to a page, and everything that can be in the way.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeTree } from '../../support/archive/write-tree.ts'
@@ -97,43 +97,36 @@ test('at a terminal a service is created only after confirmation', async (t) => 
   assert.equal((await suite.api.get(`/services/${name}`)).type, 'web_service')
 })
 
-test('a folder without a Dockerfile whose pages are ignored creates nothing, with the reason', async (t) => {
-  const folder = temporaryDirectory(t)
-  writeTree(folder, { 'main.py': '', 'dist/index.html': '', '.gitignore': 'dist\n' })
+test('a folder that no recipe fits creates nothing, with the reason and what helps', async (t) => {
+  const ignored = temporaryDirectory(t)
+  writeTree(ignored, { 'dist/index.html': '', 'notes.txt': '', '.gitignore': 'dist\n' })
+  const nested = temporaryDirectory(t)
+  writeTree(nested, { 'apps/a/index.html': '', 'apps/b/index.html': '' })
   const name = newName()
 
-  const { code, stderr } = await runBerth(t, ['up', name, folder], suite)
+  const first = await runBerth(t, ['up', name, ignored], suite)
+  const second = await runBerth(t, ['up', name, nested], suite)
 
-  assert.equal(code, 1)
-  assert.match(stderr, /has neither a Dockerfile nor an index\.html\n.*write !dist into \.berthignore/)
+  assert.equal(first.code, 1)
+  assert.match(
+    first.stderr,
+    /has no Dockerfile, and no recipe fits it\n[\s\S]*write !dist into \.berthignore/,
+  )
+  assert.match(second.stderr, /apps: apps\/a, apps\/b\n.*--root-dir apps\/a/)
   assert.equal((await suite.api.call('GET', `/services/${name}`)).status, 404)
 })
 
-test('for a folder without a Dockerfile one is suggested, and nothing is written unprompted', async (t) => {
+test('a folder without a Dockerfile is built by a recipe, which is shown first', async (t) => {
   const folder = temporaryDirectory(t)
-  writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
-
-  const { code, stderr } = await runBerth(t, ['up', newName(), folder, '--yes'], suite)
-
-  assert.equal(code, 1)
-  assert.match(stderr, /This looks like a Python project.*\n {5}FROM python:3\.13-slim\n/)
-  assert.match(stderr, /\n {5}CMD python3 web\.py\n[\s\S]*has neither a Dockerfile nor an index\.html/)
-  assert.equal(existsSync(join(folder, 'Dockerfile')), false)
-})
-
-test('at a terminal the suggested Dockerfile is written after confirmation', async (t) => {
-  const folder = temporaryDirectory(t)
-  writeTree(folder, { 'requirements.txt': '', Procfile: 'web: python3 web.py\n' })
+  writeTree(folder, { 'package.json': '{"scripts":{"start":"node server.js"}}', 'server.js': '' })
   const name = newName()
   const terminal = openFakeTerminal(t, ['up', name, folder], { ...suite })
-  await terminal.shows('Write it to')
-  terminal.type('\r')
-  await terminal.shows(`Create ${name}, a web service, built by its Dockerfile?`)
+  await terminal.shows(`Create ${name}, a web service, built by a recipe: Node.js?`)
+  assert.match(terminal.screen().join('\n'), /npm start {2,}the start script in package\.json/)
   terminal.type('n')
-  await terminal.ended()
 
-  const written = readFileSync(join(folder, 'Dockerfile'), 'utf8')
-  assert.match(written, /^FROM python:3\.13-slim\n[\s\S]*CMD python3 web\.py\n$/)
+  assert.equal(await terminal.ended(), 130)
+  assert.equal(existsSync(join(folder, 'Dockerfile')), false)
 })
 
 test('a link that leaves the folder is refused before anything is sent', async (t) => {

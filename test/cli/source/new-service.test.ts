@@ -21,7 +21,7 @@ test('a folder’s name is converted to a valid service name', () => {
   for (const name of ['2024', '漢字', '']) assert.throws(() => toServiceName(name), { exitCode: 2 })
 })
 
-test('a Dockerfile makes a web service; pages without one make a static site of their folder', async (t) => {
+test('a Dockerfile makes a web service; pages without one make a static site', async (t) => {
   const guesses = [
     await guess(t, { Dockerfile: '', 'index.html': '' }),
     await guess(t, { 'index.html': '', 'public/index.html': '' }),
@@ -31,7 +31,7 @@ test('a Dockerfile makes a web service; pages without one make a static site of 
   assert.deepEqual(guesses, [
     ['web_service', null],
     ['static_site', null],
-    ['static_site', 'dist'],
+    ['static_site', null],
   ])
 })
 
@@ -41,14 +41,13 @@ test('an explicit type wins', async (t) => {
     'static_site',
     'public',
   ])
-  assert.deepEqual(await guess(t, { 'main.go': '' }, 'static_site'), ['static_site', null])
-  await assert.rejects(guess(t, { 'main.go': '' }), { message: /neither a Dockerfile nor an index\.html/ })
+  await assert.rejects(guess(t, { 'notes.txt': '' }), { message: /has no Dockerfile, and no recipe fits it/ })
 })
 
 async function guess(t: TestContext, files: Record<string, string>, type?: string) {
   const folder = temporaryDirectory(t)
   writeTree(folder, files)
-  const { type: guessed, publishDir } = guessService(await list(folder), type)
+  const { type: guessed, publishDir } = await guessService(await list(folder), { type })
   return [guessed, publishDir]
 }
 

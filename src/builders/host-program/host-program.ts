@@ -1,0 +1,139 @@
+// Builders that are programs of the host, found on the PATH and never downloaded: railpack and pack. They
+// load their image into the engine; it then gets the labels of the deploy.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Failure } from '../../errors.ts'
+import type { Builder, BuildJob } from '../builder.ts'
+import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
+import { removeTree } from '../tree-image.ts'
+
+interface ProgramInput {
+  folder: string
+  image: string
+  /** Both programs take the value of a bare key from their environment, which no list of processes shows. */
+  keys: string[]
+  buildCommand: string | null
+}
+
+type ToArguments = (input: ProgramInput) => string[]
+
+const pack: ToArguments = ({ folder, image, keys }) => {
+  const options = ['--path', folder, '--pull-policy', 'if-not-present', '--no-color']
+  return ['build', image, ...options, ...toEnvOptions(keys)]
+}
+
+const railpack: ToArguments = ({ folder, image, keys, buildCommand }) => {
+  const options = ['--name', image, '--progress', 'plain', '--show-plan']
+  const command = buildCommand === null ? [] : ['--build-cmd', buildCommand]
+  return ['build', ...options, ...toEnvOptions(keys), ...command, folder]
+}
+
+function toEnvOptions(keys: string[]): string[] {
+  return keys.flatMap((key) => ['--env', key])
+}
+
+export const hostPrograms: Builder[] = [toBuilder('railpack', railpack), toBuilder('pack', pack)]
+
+function toBuilder(name: 'railpack' | 'pack', toArguments: ToArguments): Builder {
+  return {
+    name,
+    detects: async ({ settings }) => settings.builder === name,
+    build: (job) => buildWith(name, toArguments, job),
+  }
+}
+
+async function buildWith(name: string, toArguments: ToArguments, job: BuildJob): Promise<void> {
+  const values = await openValues(name, job)
+  const input = {
+    folder: await resolveRoot(job),
+    image: job.tree.tag,
+    keys: Object.keys(values),
+    buildCommand: job.settings.build_command ?? null,
+  }
+  try {
+    await runProgram(name, toArguments(input), values, job)
+    await labelImage(job)
+  } finally {
+    await removeTree(job)
+  }
+}
+
+/** Names that would change what the program itself does, on the host. */
+const ownNames = /^(LD_|DYLD_|GO[A-Z]+$|MISE_|DOCKER_|BUILDKIT_|SSL_|XDG_|PATH$|HOME$|TMPDIR$)|_PROXY$/i
+
+async function openValues(name: string, { openInputs, log }: BuildJob): Promise<Record<string, string>> {
+  const { secrets } = await openInputs()
+  const kept = secrets.filter(({ key }) => !ownNames.test(key))
+  const left = secrets.filter(({ key }) => ownNames.test(key)).map(({ key }) => key)
+  if (left.length > 0)
+    log.info(`${name} does not get ${left.join(', ')}, which would change the program itself`)
+  return Object.fromEntries(kept.map(({ key, value }) => [key, value]))
+}
+
+/** Rejects with `build_failed`, or when aborted once no process of its group is left. */
+async function runProgram(
+  name: string,
+  args: string[],
+  values: Record<string, string>,
+  { signal, log, engine }: BuildJob,
+): Promise<void> {
+  signal.throwIfAborted()
+  const { PATH, HOME, BUILDKIT_HOST } = process.env
+  const child = spawn(name, args, {
+    env: { ...values, PATH, HOME, BUILDKIT_HOST, DOCKER_HOST: engine.host, NO_COLOR: '1' },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const kill = () => killGroup(child)
+  signal.addEventListener('abort', kill, { once: true })
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => log.build('system', line, null))
+  }
+  try {
+    const exitCode = await ended(name, child)
+    signal.throwIfAborted()
+    if (exitCode !== 0) throw new Failure('build_failed', `${name} exited with code ${exitCode}`)
+  } finally {
+    signal.removeEventListener('abort', kill)
+  }
+}
+
+function ended(name: string, child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.on('close', resolve)
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'ENOENT' ? 'is not on the PATH of berthd' : `did not start: ${error.message}`
+      reject(new Failure('build_failed', `${name} ${reason}`))
+    })
+  })
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The group has already ended.
+  }
+}
+
+async function labelImage(job: BuildJob): Promise<void> {
+  const directory = await createGeneratedDirectory(job)
+  await writeFile(join(directory, 'Dockerfile'), `FROM ${job.tree.tag}\n`)
+  await job.driver.build({
+    ...job.image,
+    contextDir: directory,
+    dockerfile: 'Dockerfile',
+    ignore: ['*'],
+    noCache: false,
+    cacheNamespace: '',
+    buildArgs: {},
+    secrets: [],
+    registries: job.registries,
+    onLine: () => {},
+    signal: job.signal,
+  })
+}
