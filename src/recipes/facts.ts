@@ -13,7 +13,7 @@ export interface Facts {
   rootDir: string
 }
 
-const maxFiles = 50_000
+const maxFiles = 20_000
 const maxDepth = 8
 const maxReadBytes = 256 * 1024
 const maxTotalBytes = 8 * 1024 * 1024

@@ -14,6 +14,7 @@ export interface Workspace {
 }
 
 const maxMembers = 200
+const maxPatterns = 100
 
 /** The one that has the app as a member, or the app alone. */
 export function findWorkspace({ top, app, rootDir }: Facts): Workspace {
@@ -27,9 +28,9 @@ export function findWorkspace({ top, app, rootDir }: Facts): Workspace {
 
 function readWorkspace(tree: Tree, folder: string): Workspace {
   const manifest = readManifest(tree)
-  const patterns = [...manifest.workspaces, ...readPnpmPackages(tree)].map((pattern) =>
-    pattern.replace(/^(!?)\.\//, '$1').replace(/\/$/, ''),
-  )
+  const patterns = [...manifest.workspaces, ...readPnpmPackages(tree)]
+    .slice(0, maxPatterns)
+    .map((pattern) => pattern.replace(/^(!?)\.\//, '$1').replace(/\/$/, ''))
   const isMember = (path: string) =>
     patterns.some((pattern) => fits(path, pattern)) &&
     !patterns.some((pattern) => pattern.startsWith('!') && fits(path, pattern.slice(1)))
