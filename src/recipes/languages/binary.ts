@@ -6,11 +6,16 @@ import type { Tree } from '../tree.ts'
 /** For what is built. The last stage has its folder `out` as /app. */
 export const sourceFolder = '/src'
 
+/** Only what is built is in the image, so `go run` and `cargo run` cannot be. */
+export function ownCommand(wish: Reasoned | null): Reasoned | null {
+  return wish && /^(go|cargo)\s+run\b/.test(wish.command) ? null : wish
+}
+
 /** In /out, at the path that the start command expects, or in `bin`. */
 export function placeBinary(tree: Tree, name: string, wish: Reasoned | null): string {
   const [word = ''] = wish?.command.split(/\s+/) ?? []
   const path = posix.relative('/app', posix.resolve('/app', word))
-  const isExpected = word.includes('/') && !path.startsWith('..') && !tree.has(path)
+  const isExpected = /^[\w./-]*\/[\w./-]+$/.test(word) && !path.startsWith('..') && !tree.has(path)
   return isExpected ? path : `bin/${name}`
 }
 

@@ -8,5 +8,6 @@ import { pages } from './pages.ts'
 import { php } from './php/php.ts'
 import { python } from './python/python.ts'
 import { ruby } from './ruby/ruby.ts'
+import { rust } from './rust/rust.ts'
 
-export const languages: Language[] = [php, go, ruby, python, deno, node, pages]
+export const languages: Language[] = [php, go, rust, ruby, python, deno, node, pages]

@@ -18,7 +18,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
-import { copyProgram, findNamed, placeBinary, sourceFolder } from '../binary.ts'
+import { copyProgram, findNamed, ownCommand, placeBinary, sourceFolder } from '../binary.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
@@ -84,11 +84,6 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     ],
     port: wishes.type === 'background_worker' ? null : 8080,
   }
-}
-
-/** Only what is built is in the image, so `go run` cannot be. */
-function ownCommand(wish: Reasoned | null): Reasoned | null {
-  return wish && /^go\s+run\b/.test(wish.command) ? null : wish
 }
 
 /** The folders with a program, as `cmd/server`; `.` for the top. */
