@@ -2,6 +2,7 @@
 // has a package.json for its assets.
 import { deno } from './deno.ts'
 import { go } from './go/go.ts'
+import { java } from './java/java.ts'
 import type { Language } from './language.ts'
 import { node } from './node/node.ts'
 import { pages } from './pages.ts'
@@ -10,4 +11,4 @@ import { python } from './python/python.ts'
 import { ruby } from './ruby/ruby.ts'
 import { rust } from './rust/rust.ts'
 
-export const languages: Language[] = [php, go, rust, ruby, python, deno, node, pages]
+export const languages: Language[] = [php, go, java, rust, ruby, python, deno, node, pages]
