@@ -10,5 +10,7 @@ import { php } from './php/php.ts'
 import { python } from './python/python.ts'
 import { ruby } from './ruby/ruby.ts'
 import { rust } from './rust/rust.ts'
+import { shell } from './shell.ts'
+import { unknown } from './unknown.ts'
 
-export const languages: Language[] = [php, go, java, rust, ruby, python, deno, node, pages]
+export const languages: Language[] = [php, go, java, rust, ruby, python, deno, node, unknown, shell, pages]

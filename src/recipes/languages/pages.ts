@@ -29,6 +29,7 @@ function draft({ app }: Facts, { publishDir }: Wishes): Draft | ReturnType<typeo
     stages: [
       { name: 'site', from: 'scratch', steps: [copy([folder === '' ? '.' : `${folder}/`], '/site/')] },
     ],
+    ignore: ['.*', '!.well-known', 'Staticfile'],
     site: { folder: '/site', fallback },
   }
 }

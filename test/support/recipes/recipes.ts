@@ -36,5 +36,5 @@ export function dockerfileOf(source: Source, settings?: Partial<Settings>, rootD
 export function startOf(source: Source, settings?: Partial<Settings>): string {
   const steps = recipeOf(source, settings).stages.at(-1)?.steps ?? []
   const command = steps.find((step) => step.do === 'start')?.command ?? []
-  return command[0] === 'sh' ? (command[2] ?? '').replace(/^exec /, '') : command.join(' ')
+  return command[1] === '-c' ? (command[2] ?? '').replace(/^exec /, '') : command.join(' ')
 }

@@ -51,7 +51,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     context,
     choices: [
       { what: `go ${version.tag}`, reason: version.reason },
-      { what: target, reason: program.reason },
+      { what: `go build ${target}`, reason: program.reason },
       ...(cgo ? [{ what: 'built with cgo', reason: `${cgo.module} needs it` }] : []),
       ...[wishes.build, runs].flatMap(toChoice),
     ],

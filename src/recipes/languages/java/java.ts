@@ -52,7 +52,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     context,
     choices: [
       { what: `java ${version.java}`, reason: version.reason },
-      ...(module ? [{ what: module.folder || 'the top', reason: module.reason }] : []),
+      ...(module ? [{ what: `the module ${module.folder || 'at the top'}`, reason: module.reason }] : []),
       ...[build, runs].flatMap(toChoice),
     ],
     stages: [

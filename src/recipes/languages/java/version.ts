@@ -7,8 +7,15 @@ const supported = [8, 11, 17, 21, 25]
 const usual = 21
 
 const inMaven = /<(?:java\.version|maven\.compiler\.(?:release|target|source)|release)>\s*([\d.]+)\s*</
-const inGradle =
-  /(?:JavaLanguageVersion\.of|jvmToolchain)\(\s*["']?(\d+)|VERSION_([\d_]+)|(?:source|target)Compatibility\s*=\s*["']?([\d.]+)/
+const inGradle = new RegExp(
+  [
+    /(?:JavaLanguageVersion\.of|jvmToolchain)\(\s*["']?(\d+)/,
+    /VERSION_([\d_]+)/,
+    /(?:source|target)Compatibility\s*=\s*["']?([\d.]+)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+)
 
 /** `java` is the least supported version that is not older than what is asked for. */
 export function javaVersion(tree: Tree): { java: number; reason: string } {

@@ -50,7 +50,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     context,
     choices: [
       { what: `rust ${version.tag}`, reason: version.reason },
-      { what: program.name, reason },
+      { what: `cargo build --bin ${program.name}`, reason },
       ...libraries.map(({ crate, build, run }) => ({
         what: [...build, ...run].join(', '),
         reason: `${crate} uses it`,

@@ -1,0 +1,41 @@
+// Languages and generators that no recipe knows yet, so that a refusal can say what it saw.
+import { refuse } from '../recipe.ts'
+import type { Tree } from '../tree.ts'
+import type { Language } from './language.ts'
+
+const known: [name: string, shows: RegExp][] = [
+  ['Elixir', /^mix\.exs$/],
+  ['.NET', /^([^/]+\/)?[^/]+\.(csproj|fsproj|vbproj|sln|slnx)$/],
+  ['Gleam', /^gleam\.toml$/],
+  ['C or C++', /^(CMakeLists\.txt|meson\.build)$/],
+  ['Hugo', /^(hugo\.(toml|ya?ml|json)|archetypes\/.*)$/],
+  ['Jekyll', /^_config\.ya?ml$/],
+  ['MkDocs', /^mkdocs\.ya?ml$/],
+  ['Scala', /^build\.sbt$/],
+  ['Clojure', /^(project\.clj|deps\.edn)$/],
+  ['Swift', /^Package\.swift$/],
+  ['Haskell', /^(stack\.yaml|[^/]+\.cabal)$/],
+  ['Dart', /^pubspec\.yaml$/],
+  ['Crystal', /^shard\.yml$/],
+  ['OCaml', /^dune-project$/],
+  ['Zig', /^build\.zig$/],
+  ['Perl', /^cpanfile$/],
+  ['R', /^renv\.lock$/],
+]
+
+export const unknown: Language = {
+  evidence: [],
+  isHere: (app) => find(app) !== null,
+  draft({ app }) {
+    const { name, path } = find(app) ?? { name: '', path: '' }
+    return refuse(`${name} is not known yet (there is ${path}): add a Dockerfile`)
+  },
+}
+
+function find(app: Tree): { name: string; path: string } | null {
+  for (const [name, shows] of known) {
+    const [path] = app.find(shows)
+    if (path !== undefined) return { name, path }
+  }
+  return null
+}

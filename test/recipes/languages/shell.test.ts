@@ -1,0 +1,43 @@
+// Recipes for scripts and pages, and what no recipe knows.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dockerfileOf, problemOf, recipeOf, startOf } from '../../support/recipes/recipes.ts'
+
+const scripts: Record<string, string> = {
+  '#!/usr/bin/env bash\n': 'bash start.sh',
+  '#!/bin/sh -e\n': 'sh start.sh',
+  '#!/bin/zsh\n': 'zsh start.sh',
+  'echo hello': 'bash start.sh',
+}
+
+for (const [text, command] of Object.entries(scripts))
+  test(`a script that begins with ${JSON.stringify(text)} starts with its shell`, () =>
+    assert.equal(startOf({ 'start.sh': text }), command))
+
+test('a shell that Debian does not bring is installed', () => {
+  assert.match(dockerfileOf({ 'start.sh': '#!/bin/zsh' }), /apt-get install .* zsh /)
+  assert.doesNotMatch(dockerfileOf({ 'start.sh': '#!/bin/bash' }), /apt-get/)
+})
+
+test('a Staticfile says which folder is served, and what unknown paths are', () => {
+  const { site, stages } = recipeOf({
+    Staticfile: 'root: ./hello/\nindex_fallback: true',
+    'hello/index.html': '',
+  })
+  assert.deepEqual(site, { folder: '/site', fallback: true })
+  assert.deepEqual(stages[0]?.steps, [
+    { do: 'copy', from: null, paths: ['hello/'], to: '/site/', owner: null },
+  ])
+  assert.equal(recipeOf({ 'index.html': '' }).site?.fallback, false)
+})
+
+const unknowns: Record<string, string> = {
+  'mix.exs': 'Elixir is not known yet (there is mix.exs): add a Dockerfile',
+  'api/api.csproj': '.NET is not known yet (there is api/api.csproj): add a Dockerfile',
+  'archetypes/default.md': 'Hugo is not known yet (there is archetypes/default.md): add a Dockerfile',
+}
+
+for (const [path, problem] of Object.entries(unknowns))
+  test(`a refusal names what ${path} shows`, () => {
+    assert.equal(problemOf({ [path]: '', 'start.sh': '', 'index.html': '' }), problem)
+  })
