@@ -52,6 +52,19 @@ test('a script that only generates the client of Prisma needs its schema', () =>
   assert.deepEqual(untilInstall(files), ['COPY package.json ./', 'COPY prisma ./prisma'])
 })
 
+test('a schema of Prisma in another package of the workspace is there too', () => {
+  const files = {
+    'package.json': { ...manifest, workspaces: ['packages/*'] },
+    'packages/db/package.json': { name: 'db', scripts: { postinstall: 'prisma generate' } },
+    'packages/db/prisma/schema.prisma': '',
+  }
+  assert.deepEqual(untilInstall(files), [
+    'COPY package.json ./',
+    'COPY packages/db/prisma ./packages/db/prisma',
+    'COPY packages/db/package.json ./packages/db/',
+  ])
+})
+
 test('a package that is a folder of the source needs all files', () => {
   const files = { 'package.json': { ...manifest, dependencies: { local: 'file:./local' } } }
   assert.deepEqual(untilInstall(files), ['COPY . .'])

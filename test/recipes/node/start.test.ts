@@ -139,3 +139,29 @@ test('an app that drives a browser gets that of Debian', () => {
   assert.ok(lines.some((line) => /apt-get install .*\bchromium\b/.test(line)))
   assert.ok(lines.some((line) => line.includes('PUPPETEER_EXECUTABLE_PATH=/usr/bin/chromium')))
 })
+
+test('scripts that call each other many times are read once', () => {
+  const again = (name: string) => `npm run ${name};`.repeat(5_000)
+  const manifest = manifestOf({ scripts: { a: again('b'), b: again('c'), c: `${again('a')} vite` } })
+  assert.equal(findDevelopmentServer(manifest, 'npm run a'), 'vite')
+})
+
+test('a build that installs packages itself gets those for development', () => {
+  const environmentOf = (command: string) => {
+    const files = { 'package.json': { scripts: { start: 'node a.js', setup: 'npm ci' } } }
+    const lines = instructionsOf({ files, settings: { build_command: command } })
+    return lines.slice(0, lines.indexOf('FROM node:24-slim AS app')).filter((line) => line.startsWith('ENV'))
+  }
+  assert.deepEqual(environmentOf('npm run build'), ['ENV NODE_ENV=production'])
+  assert.ok(environmentOf('npm install && npm run build').every((line) => !line.includes('NODE_ENV')))
+  assert.ok(environmentOf('npm run setup').every((line) => !line.includes('NODE_ENV')))
+})
+
+test('a server of pages is enough for an app without a framework', () => {
+  assert.equal(last({ 'package.json': { scripts: { start: 'serve public' } } }), 'CMD ["npm", "start"]')
+})
+
+test('a worker in an app whose framework makes pages is no site', () => {
+  const files = { 'package.json': { dependencies: { vite: '7' } }, 'index.html': '', 'server.js': '' }
+  assert.equal(recipeOf({ files, settings: { type: 'background_worker' } }).site, null)
+})

@@ -55,6 +55,16 @@ test('of several packages that can start, none is guessed', () => {
   assert.deepEqual(apps, ['apps/api', 'apps/web'])
 })
 
+test('a top that starts all its packages is none of them', () => {
+  const top = {
+    workspaces: ['apps/*'],
+    scripts: { start: 'turbo run start' },
+    devDependencies: { turbo: '2' },
+  }
+  const files = { ...workspace, 'package.json': top, 'apps/api/package.json': { ...web, name: 'api' } }
+  assert.deepEqual(refusalOf({ files }).apps, ['apps/api', 'apps/web'])
+})
+
 test('a top that starts is the app', () => {
   const top = { workspaces: ['apps/*'], scripts: { start: 'node apps/web/server.js' } }
   const files = { ...workspace, 'package.json': top, 'apps/api/package.json': web }

@@ -1,4 +1,5 @@
 // The steps that install the packages: the manifests first, so that a changed source needs no install.
+import { posix } from 'node:path'
 import { type Choice, copy, env, run, type Step } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import type { App } from './app.ts'
@@ -12,7 +13,8 @@ const manifests = `package.json package-lock.json npm-shrinkwrap.json pnpm-lock.
   yarn.lock bun.lock bun.lockb .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml prisma.config.ts`.split(
   /\s+/,
 )
-const folders = ['.yarn/releases', '.yarn/plugins', '.yarn/patches', 'patches', 'prisma']
+/** What patches packages, extends Yarn, or is made into a client of a database at install. */
+const extra = /\.(patch|prisma)$|^\.yarn\/(releases|plugins)\//
 
 export function installSteps(app: App): Step[] {
   const { manager, workspace } = app
@@ -43,13 +45,13 @@ function findEarlyReason({ name, scripts, dependencies, devDependencies }: Manif
 }
 
 function copyManifests({ tree, members }: Workspace): Step[] {
-  const present = folders.filter((folder) => tree.hasFolder(folder))
+  const folders = new Set(tree.find(extra).map((path) => posix.dirname(path)))
   return [
     copy(
       manifests.filter((file) => tree.has(file)),
       './',
     ),
-    ...present.map((folder) => copy([folder], `./${folder}`)),
+    ...[...folders].filter((folder) => folder !== '.').map((folder) => copy([folder], `./${folder}`)),
     ...[...members.keys()].map((folder) => copy([`${folder}/package.json`], `./${folder}/`)),
   ]
 }

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
 import { type App, runsTypescript } from './app.ts'
 import type { Framework } from './frameworks.ts'
 import { isServer, type Plan, publish, type Server, serve } from './plan.ts'
-import { findDevelopmentServer, findMain, usesBun } from './start.ts'
+import { findDevelopmentServer, findMain, isPageServer, usesBun } from './start.ts'
 
 export function choosePlan(
   app: App,
@@ -11,7 +11,8 @@ export function choosePlan(
   { type, start, publishDir }: Wishes,
 ): Plan | Refusal {
   const planned = framework?.plan ?? null
-  const usual = planned && !isRefusal(planned) ? planned : null
+  const listens = type !== 'background_worker' && type !== 'cron_job'
+  const usual = planned && !isRefusal(planned) && (isServer(planned) || listens) ? planned : null
   const pages = usual && !isServer(usual) ? usual : null
   if (publishDir !== null)
     return publish(publishDir, 'publish_dir of the service', { fallback: pages?.fallback ?? false })
@@ -36,8 +37,9 @@ function findScript(
 ): Server | null {
   const name = ['start', 'start:prod'].find((one) => {
     const script = manifest.scripts[one]
-    const fits = script && !findDevelopmentServer(manifest, script) && !planned?.replaces?.test(script)
-    return fits
+    if (!script || planned?.replaces?.test(script)) return false
+    const development = findDevelopmentServer(manifest, script)
+    return development === null || (planned === null && isPageServer(development))
   })
   if (name === undefined) return null
   const program = usesBun(manifest, manifest.scripts[name] ?? '')

@@ -20,8 +20,6 @@ export function choosePrune(app: App, server: Server, migration: Migration | nul
 
 function findReason(app: App, { start }: Server, tool: string | null, development: string[]): string | null {
   if (tool && development.includes(tool)) return `${tool} is one, for migrations`
-  if (app.tree.has('next.config.ts') && development.includes('typescript'))
-    return 'next.config.ts needs typescript when it starts'
   const needed = findNeeded(app.manifest, start)
   if (needed) return `the start command may need ${needed}`
   return app.manager.prune ? null : `${app.manager.program} cannot remove them safely`

@@ -21,7 +21,9 @@ import type { Framework } from './frameworks.ts'
 import { findSecrets, installSteps } from './install.ts'
 import type { Server } from './plan.ts'
 import { quote } from './shell.ts'
-import { usesManager } from './start.ts'
+import { listCommands, usesManager } from './start.ts'
+
+const installing = /^(npm|pnpm|yarn|bun) (install|i|ci)\b|^yarn$/
 
 export interface Work {
   app: App
@@ -40,7 +42,11 @@ export function buildStage(work: Work, isBun: boolean, prune: string | null): St
   const browser = findBrowser(app)
   // Yarn's commands fail if its settings name a variable that is not there.
   const secrets = manager.name === 'berry' ? findSecrets(app.workspace.tree) : []
-  const buildEnv = { NODE_ENV: 'production', ...framework?.env }
+  // An install would leave out, or remove, the packages for development.
+  const installs = listCommands(app.manifest, build?.command ?? '').some((command) =>
+    installing.test(command),
+  )
+  const buildEnv = { ...(!installs && { NODE_ENV: 'production' }), ...framework?.env }
   const commands = [
     needsGenerate(app) ? `${inFolder(app)}${execute(manager)} prisma generate` : null,
     build?.command,
@@ -53,13 +59,17 @@ export function buildStage(work: Work, isBun: boolean, prune: string | null): St
       ...installTools(tools.filter((tool) => tool !== null)),
       ...(browser ? [env(browser.buildEnv)] : []),
       ...installSteps(app),
-      ...(build ? [env({ ...buildEnv, ...binPath(app, build.command) }), ...arg(publicKeys)] : []),
+      ...(build ? [...setEnv({ ...buildEnv, ...binPath(app, build.command) }), ...arg(publicKeys)] : []),
       ...commands
         .filter((command) => command != null)
         .map((command) => run(command, { secrets, caches: caches(work) })),
       ...(prune ? [run(prune, { caches: [manager.cache], secrets })] : []),
     ],
   }
+}
+
+function setEnv(values: Record<string, string>): Step[] {
+  return Object.keys(values).length === 0 ? [] : [env(values)]
 }
 
 function inFolder({ folder }: App): string {

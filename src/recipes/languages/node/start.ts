@@ -12,22 +12,29 @@ const developmentServers = [
   ['eleventy @11ty/eleventy', '--serve'],
   ['next nuxt nuxi astro remix react-router vitepress vuepress', 'dev preview vite:dev'],
   ['gatsby svelte-kit preact stencil', 'dev develop serve watch'],
+  // They start all packages of a workspace.
+  ['turbo nx lerna', 'start run dev serve run-many'],
 ].map(([programs = '', commands = '']) => ({ programs: programs.split(' '), commands: commands.split(' ') }))
-const maxDepth = 3
 
 /** The commands of a script, with those of the scripts that it calls. */
-export function listCommands({ scripts }: Manifest, text: string, depth = 0): string[] {
+export function listCommands({ scripts }: Manifest, text: string, seen = new Set<string>()): string[] {
   return text.split(/&&|\|\||[;|&\n]/).flatMap((part) => {
     const command = part.trim().replace(/^((cross-env|npx|env|exec|dotenv|--|\w+=\S*)\s+)*/, '')
-    const [, called] = /^(?:npm|pnpm|yarn|bun) (?:run )?([\w:.-]+)/.exec(command) ?? []
-    const script = called === undefined ? undefined : scripts[called]
-    return script && depth < maxDepth ? listCommands({ scripts } as Manifest, script, depth + 1) : [command]
+    const [, called = ''] = /^(?:npm|pnpm|yarn|bun) (?:run )?([\w:.-]+)/.exec(command) ?? []
+    const script = seen.has(called) ? undefined : scripts[called]
+    seen.add(called)
+    return script ? listCommands({ scripts } as Manifest, script, seen) : [command]
   })
 }
 
 /** The command of a development server in a script: `react-scripts start`. */
 export function findDevelopmentServer(manifest: Manifest, script: string): string | null {
   return listCommands(manifest, script).find(isDevelopmentServer) ?? null
+}
+
+/** It serves pages to anyone, which is all that an app without a framework may need. */
+export function isPageServer(command: string): boolean {
+  return /^(serve|http-server)\b/.test(command)
 }
 
 function isDevelopmentServer(command: string): boolean {
@@ -50,20 +57,7 @@ export function usesManager(manifest: Manifest, program: string, command: string
   return new RegExp(`\\b${program}\\b`).test(text)
 }
 
-const builtIn = new Set([
-  'node',
-  'npm',
-  'npx',
-  'sh',
-  'bash',
-  'cd',
-  'echo',
-  'exit',
-  'sleep',
-  'true',
-  'bun',
-  'srvx',
-])
+const builtIn = new Set('node npm npx sh bash cd echo exit sleep true bun srvx'.split(' '))
 
 /** What a command may need of the packages for development. Most programs are named like their packages. */
 export function findNeeded(manifest: Manifest, command: string): string | null {
