@@ -14,7 +14,7 @@ import { type Setting, type SettingName, serviceSettings, settingNames } from '.
 import { Failure } from '../errors.ts'
 import { parseRepositoryUrl } from '../git/repository.ts'
 import { suggestion } from '../nearest-name.ts'
-import { InvalidYaml, isRecord, type Path, readYaml, type YamlFile } from './yaml.ts'
+import { InvalidYaml, isRecord, type Path, readYaml, valueAt, type YamlFile } from './yaml.ts'
 
 export const blueprintFile = 'berth.yaml'
 
@@ -177,7 +177,7 @@ function toWanted(parsed: Parsed, raw: unknown, report: Report): Wanted {
       names.add(name)
     }
   }
-  const given = (section: string, name: string) => recordIn(recordIn(raw, section), name)
+  const given = (...path: Path) => valueAt(raw, path) as Record<string, unknown>
   const wanted = (section: 'services' | 'jobs', name: string, service: ParsedService) =>
     toService({ name, service, raw: given(section, name) }, (path, message) =>
       report([section, name, ...path], message),
@@ -195,11 +195,6 @@ function toWanted(parsed: Parsed, raw: unknown, report: Report): Wanted {
       request: { ...given('datastores', name), ...(settings.version ? { version: settings.version } : {}) },
     })),
   }
-}
-
-function recordIn(value: unknown, key: string): Record<string, unknown> {
-  const found = isRecord(value) && Object.hasOwn(value, key) ? value[key] : null
-  return isRecord(found) ? found : {}
 }
 
 interface Given {

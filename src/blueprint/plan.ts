@@ -26,13 +26,15 @@ export interface ServerState {
   datastores: Datastore[]
 }
 
+type Effect = Setting['takesEffect']
+
 export interface Detail {
   /** `port`, `env GREETING`, `domain shop.example.com` */
   what: string
   /** Null if it is new, and for a variable, whose value may be a secret. */
   from: string | null
   to: string | null
-  takes_effect: Setting['takesEffect']
+  takes_effect: Effect
 }
 
 export interface Change {
@@ -120,12 +122,7 @@ function compareService(wanted: WantedService, current: Current): Change {
   return { action: current ? 'change' : 'create', noun: 'service', name, kind, details }
 }
 
-function detail(
-  what: string,
-  from: string | null,
-  to: string | null,
-  takes_effect: Detail['takes_effect'],
-): Detail {
+function detail(what: string, from: Detail['from'], to: Detail['to'], takes_effect: Effect): Detail {
   return { what, from, to, takes_effect }
 }
 
@@ -144,11 +141,13 @@ function newSecrets({ secrets }: WantedService, current: Current): string[] {
   return secrets.filter((key) => !current?.env.some((one) => one.key === key))
 }
 
+/** The host that another one redirects to has to be there before that one. */
 export function changedDomains({ domains }: WantedService, current: Current): AddDomain[] {
-  return domains.filter(({ domain, redirect_to = null }) => {
+  const changed = domains.filter(({ domain, redirect_to = null }) => {
     const known = current?.domains.find((one) => one.domain === domain)
     return known?.redirect_to !== redirect_to
   })
+  return changed.toSorted((one, other) => Number(!!one.redirect_to) - Number(!!other.redirect_to))
 }
 
 /** What a datastore is created with, and keeps. */

@@ -57,17 +57,11 @@ function isReference(value: string): boolean {
 
 function toFileDatastore({ name, kind, version, database, username, ...datastore }: Datastore) {
   const { memory_limit_mb, cpu_limit, backup_schedule, backup_keep, shared_network } = datastore
-  return {
-    kind,
-    version,
-    database: database === name.replaceAll('-', '_') ? null : database,
-    username: kind === 'redis' || username === database ? null : username,
-    memory_limit_mb,
-    cpu_limit,
-    backup_schedule,
-    backup_keep: backup_keep === 7 ? null : backup_keep,
-    shared_network: shared_network || null,
-  }
+  const named = kind === 'redis' || database === name.replaceAll('-', '_') ? {} : { database }
+  const owned = kind === 'redis' || username === database ? {} : { username }
+  const kept = backup_schedule === null ? {} : { backup_schedule, backup_keep }
+  const shared = shared_network ? { shared_network } : {}
+  return { kind, version, ...named, ...owned, memory_limit_mb, cpu_limit, ...kept, ...shared }
 }
 
 /** Without null, empty lists and empty maps, at any depth but that of the names. */

@@ -38,6 +38,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Undefined if there is nothing. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce((found, key) => (isRecord(found) ? found[String(key)] : undefined), value)
+}
+
 function offsetOf(document: Document, path: Path): number {
   let node: unknown = document.contents
   let offset = 0

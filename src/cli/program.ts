@@ -14,6 +14,7 @@ import { addDiffCommands } from './commands/diff.ts'
 import { addDomainCommands } from './commands/domains.ts'
 import { addEnvCommands } from './commands/env.ts'
 import { addHistoryCommands } from './commands/history.ts'
+import { addImportCommands } from './commands/import.ts'
 import { addInstanceCommands } from './commands/instances.ts'
 import { addJobCommands } from './commands/jobs.ts'
 import { addLogCommands } from './commands/logs.ts'
@@ -53,7 +54,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addHistoryCommands,
   ],
   'Services:': [addServiceCommands, addEnvCommands, addDomainCommands, addCertificateCommands],
-  'Blueprints:': [addBlueprintCommands],
+  'Blueprints:': [addBlueprintCommands, addImportCommands],
   'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addInstanceCommands],
   'Jobs:': [addJobCommands, addScheduleCommands],
   'Data:': [addDatastoreCommands, addDiskCommands, addTrashCommands],

@@ -6,6 +6,7 @@ import { InvalidBlueprint, parseBlueprint } from '../../src/blueprint/blueprint.
 import { makePlan, type Plan, type RunningService } from '../../src/blueprint/plan.ts'
 import { exportBlueprint, printBlueprint } from '../../src/blueprint/print.ts'
 import { serviceSettings, settingNames } from '../../src/domain/service-settings.ts'
+import { readPage } from '../support/http/manual.ts'
 
 const defaults = Object.fromEntries(settingNames.map((name) => [name, serviceSettings[name].default]))
 
@@ -225,4 +226,11 @@ services:
     env.map(({ value }) => value),
     ['1.10', '0755', '~text', 'yes', '1e3'],
   )
+})
+
+test('the example of the manual is valid, and names what a first apply creates', () => {
+  const [, example = ''] = /^```yaml\n([\s\S]*?)^```$/m.exec(readPage('docs/blueprint.md')) ?? []
+  const plan = planOf(example)
+  assert.deepEqual(linesOf(plan), ['+ shop-db', '+ images', '+ shop', '+ nightly'])
+  assert.deepEqual([plan.refusals, plan.missing], [[], [{ service: 'shop', key: 'STRIPE_KEY' }]])
 })

@@ -52,7 +52,7 @@ export function addBlueprintCommands(program: BerthCommand): void {
     .command('schema')
     .description('print the JSON schema of berth.yaml, for editors')
     .examples('berth schema > berth.schema.json', 'berth schema --json')
-    .runs(printSchema)
+    .runs(async ({ out }) => out.json((await import('../../blueprint/blueprint.ts')).blueprintSchema()))
 }
 
 async function showPlan(cli: Cli, file: string): Promise<number> {
@@ -161,10 +161,4 @@ async function exportServer(cli: Cli, { showValues = false }: { showValues?: boo
   const { isJson, isTerminal, json, print } = cli.out
   if (isJson) return json(blueprint)
   for (const line of printBlueprint(blueprint).trimEnd().split('\n')) print(isTerminal ? plain(line) : line)
-}
-
-async function printSchema({ out }: Cli): Promise<void> {
-  const { blueprintSchema } = await import('../../blueprint/blueprint.ts')
-  if (out.isJson) return out.json(blueprintSchema())
-  for (const line of JSON.stringify(blueprintSchema(), null, 2).split('\n')) out.print(line)
 }

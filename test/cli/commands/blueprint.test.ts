@@ -1,16 +1,17 @@
-// `berth plan`, `berth apply` and `berth export`, against a real server.
+// `berth import`, `berth plan`, `berth apply` and `berth export`, against a real server.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
 import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
+import { openDatastoreSite } from '../../support/daemon/datastores.ts'
+import { fileScope } from '../../support/daemon/scope.ts'
 import { pageApp, until } from '../../support/daemon/service.ts'
-import { daemonSuite } from '../../support/daemon/suite.ts'
 import { createRepository } from '../../support/git/repository.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
-const suite = daemonSuite()
+const suite = await openDatastoreSite(fileScope())
 
 /** A folder with this file, and `berth` in it. */
 function place(t: TestContext, text: string, name = 'berth.yaml') {
@@ -102,6 +103,7 @@ test('a plan is refused if the server changes before it is confirmed', async (t)
   await terminal.shows('is not what the plan was made from')
   assert.doesNotMatch(terminal.written, /hidden/)
   assert.deepEqual(await suite.api.get('/services/late/env'), [])
+  await suite.api.call('DELETE', '/services/late')
 
   const { code, stderr } = await berth('apply', '--plan', '0123456789ab')
   assert.deepEqual([code, /nothing was changed/.test(stderr)], [1, true])
@@ -115,8 +117,59 @@ test('a file with a refusal changes nothing, and an invalid one is reported by l
   assert.match(stderr, /it is a private_service, and the file says web_service\n.*berth delete kept/)
   assert.equal((await suite.api.call('GET', '/services/added')).status, 404)
 
+  await suite.api.call('DELETE', '/services/kept')
   write('services:\n  kept:\n    pot: 1\n')
   const invalid = await berth('plan')
   assert.equal(invalid.code, 2)
   assert.match(invalid.stderr, /berth\.yaml:3 services\.kept\.pot: is not a known key; did you mean 'port'\?/)
+})
+
+const compose = `services:
+  web:
+    build: ./web
+    ports: ["8080:3000"]
+    environment: { CACHE: redis://cache:6379/1, TOKEN: "\${TOKEN}" }
+    privileged: true
+  worker: { build: ./web, command: [node, worker.js], depends_on: [web] }
+  cache: { image: "redis:7-alpine", volumes: ["data:/data"] }
+volumes: { data: {} }
+`
+
+test('a Compose file is imported, planned and applied; a second time changes nothing', async (t) => {
+  const { write, read, berth } = place(t, compose, 'docker-compose.yml')
+  write('TOKEN=hidden\n', '.env')
+  const imported = await berth('import')
+  assert.equal(imported.code, 0, imported.stderr)
+  assert.match(
+    imported.stdout,
+    /^docker-compose\.yml:6 services\.web\.privileged: an instance has no rights/m,
+  )
+  assert.match(imported.stderr, /next: berth plan/)
+  assert.doesNotMatch(read('berth.yaml'), /hidden/)
+  assert.equal((await berth('import')).code, 2)
+
+  const [, fingerprint = ''] = /--plan (\w+)/.exec((await berth('plan')).stderr) ?? []
+  const applied = await berth('apply', '--plan', fingerprint, '--secrets', '.env')
+  assert.equal(applied.code, 0, applied.stderr)
+  assert.match(applied.stderr, /creating[\s\S]*next: berth up web \.\/web/)
+  assert.deepEqual(
+    (await suite.api.get('/services')).map(({ name, type }: { name: string; type: string }) => [name, type]),
+    [
+      ['web', 'web_service'],
+      ['worker', 'background_worker'],
+    ],
+  )
+  assert.deepEqual(await suite.api.get('/services/web/env'), [
+    { key: 'CACHE', value: '${{datastore.cache.connectionString}}/1' },
+    { key: 'TOKEN', value: 'hidden' },
+  ])
+  assert.equal((await suite.api.get('/datastores'))[0].version, '7')
+  const again = await berth('apply', '--yes')
+  assert.deepEqual([again.code, again.stderr], [0, 'nothing to change\n'])
+
+  write('services: {}', 'berth.yaml')
+  const pruned = await berth('apply', '--prune', '--prune-count', '2')
+  assert.equal(pruned.code, 0, pruned.stderr)
+  await until('the services are deleted', async () => (await suite.api.get('/services')).length === 0)
+  assert.equal((await suite.api.get('/datastores'))[0].status, 'available')
 })

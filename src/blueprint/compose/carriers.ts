@@ -1,0 +1,177 @@
+// The keys of a Compose service that have a counterpart in a blueprint.
+import { posix } from 'node:path'
+import { envKeyPattern, envKeyRule } from '../../domain/env-file.ts'
+import { quote } from '../../domain/shell-word.ts'
+import { isRecord } from '../yaml.ts'
+import { type Draft, listOf, type Variable } from './draft.ts'
+
+/** What a carrier reads besides the value of its key. */
+export interface Reading {
+  service: Record<string, unknown>
+  /** The folder of the Compose file, from that of the blueprint. */
+  base: string
+  /** Null for a file that cannot be read. */
+  readEnvFile(path: string): { key: string; value: string }[] | null
+  /** The value as variables: of a list, or of a map. */
+  variables(): Variable[]
+}
+
+/** What is not carried over: the reason, and the key below if it is only a part. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a key that is carried over as a whole returns nothing
+type Left = string | [reason: string, key: string | number][] | void
+
+// biome-ignore lint/suspicious/noConfusingVoidType: the same
+type Reason = string | void
+
+type Carrier = (draft: Draft, value: unknown, reading: Reading) => Left
+
+/** A key with the same meaning as a setting. */
+function as(name: string, convert: (text: string) => unknown = String): Carrier {
+  return ({ fields }, value) => {
+    fields[name] = convert(String(value))
+  }
+}
+
+/** By path; a map whose own path is missing is carried key by key. */
+export const carriers: Record<string, Carrier> = {
+  'build.target': as('build_target'),
+  'build.dockerfile': as('dockerfile_path'),
+  'deploy.replicas': as('instances', Number),
+  scale: as('instances', Number),
+  'deploy.resources.limits.cpus': as('cpu_limit', Number),
+  cpus: as('cpu_limit', Number),
+  'deploy.resources.limits.memory': as('memory_limit_mb', mebibytes),
+  mem_limit: as('memory_limit_mb', mebibytes),
+  init: as('init', (text) => text === 'true'),
+  image({ fields }, value, { service }) {
+    if (service.build !== undefined) return 'it is the name of what is built'
+    fields.image = value
+  },
+  'build.context'({ fields }, value, { base }) {
+    const [address = '', fragment = ''] = String(value).split('#')
+    const [branch, rootDir] = fragment.split(':')
+    const isRemote = /^(https?:\/\/|ssh:\/\/|git@|git:\/\/)/.test(address)
+    const folder = posix.join(base, address).replace(/(?<=.)\/$/, '')
+    if (isRemote) Object.assign(fields, { repo_url: address, branch, root_dir: rootDir })
+    else fields.folder = folder.startsWith('.') ? folder : `./${folder}`
+  },
+  'build.args'(draft, _, { variables }) {
+    const hidden = variables().filter(({ isPrivate }) => isPrivate)
+    const open = variables().filter(({ isPrivate }) => !isPrivate)
+    draft.fields.build_args = Object.fromEntries(open.map(({ key, value }) => [key, value]))
+    draft.fields.build_env = hidden.map(({ key }) => key)
+    return setVariables(draft, hidden)
+  },
+  entrypoint({ fields }, value, { service }) {
+    fields.start_command = [value, service.command].map(commandOf).join(' ').trim()
+  },
+  command({ fields }, value, { service }) {
+    const command = commandOf(value)
+    if (service.entrypoint !== undefined || command === '') return
+    if (command.startsWith('-')) return "write the image's own program before these arguments"
+    fields.start_command = command
+    const isBuilt = service.build !== undefined
+    if (!isBuilt) return "carried over, but it also replaces the image's entrypoint"
+  },
+  environment: (draft, _, { variables }) => setVariables(draft, variables()),
+  env_file(draft, value, { readEnvFile }) {
+    const paths = listOf(value).map((entry) => String(isRecord(entry) ? entry.path : entry))
+    for (const one of paths.flatMap((path) => readEnvFile(path) ?? []))
+      if (!draft.env.has(one.key)) setVariables(draft, [{ ...one, isPrivate: true }])
+    return paths.flatMap((path, index) => (readEnvFile(path) ? [] : [[`${path} cannot be read`, index]]))
+  },
+  ports: (draft, value) => eachOf(value, (entry) => carryPort(draft, entry)),
+  expose(draft, value) {
+    draft.isPrivate = true
+    draft.fields.port ??= Number.parseInt(String(listOf(value)[0]), 10)
+  },
+  volumes: (draft, value) => eachOf(value, (entry) => carryVolume(draft, entry)),
+  'healthcheck.test'({ fields }, value) {
+    const found = healthUrl.exec(listOf(value).join(' '))
+    if (!found) return 'Berth checks that the port answers, or health_check_path'
+    fields.health_check_path = found[1] ?? '/'
+  },
+  restart: (_, value) =>
+    /^(no|on-failure)/.test(String(value)) ? 'Berth restarts whatever ends' : undefined,
+  depends_on: carryNeeds,
+  links: carryNeeds,
+}
+
+function eachOf(value: unknown, carry: (entry: unknown) => Reason): Left {
+  return listOf(value).flatMap((entry, index) => {
+    const reason = carry(entry)
+    return reason ? [[reason, index] as [string, number]] : []
+  })
+}
+
+function setVariables({ env, secrets }: Draft, variables: Variable[]): Left {
+  for (const { key, value, isPrivate } of variables.filter((one) => envKeyPattern.test(one.key))) {
+    env.set(
+      key,
+      (value ?? '').replaceAll('${{', () => '$${{'),
+    )
+    if (isPrivate) secrets.add(key)
+    else secrets.delete(key)
+  }
+  const invalid = variables.filter(({ key }) => !envKeyPattern.test(key))
+  return invalid.map(({ key }) => [`the name of a variable ${envKeyRule}`, key])
+}
+
+function commandOf(value: unknown): string {
+  return Array.isArray(value) ? value.map((word) => quote(String(word))).join(' ') : String(value ?? '')
+}
+
+/** Of a command such as `curl -f http://localhost:3000/health || exit 1`. */
+const healthUrl = /https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(\/[^\s'"|;)?]*)?/
+
+/** Ports of other protocols. */
+const notHttp = new Set([
+  21, 22, 25, 53, 110, 143, 465, 587, 993, 995, 1433, 1883, 3306, 5432, 5672, 6379, 9042, 9092, 9300, 11211,
+  27017,
+])
+
+function carryPort(draft: Draft, entry: unknown): Reason {
+  const [text = '', suffix = 'tcp'] = String(entry).split('/')
+  const parts = text.split(':')
+  const short = { target: parts.pop(), host_ip: parts.slice(0, -1).join(':'), protocol: suffix }
+  const { target, host_ip = '', protocol = 'tcp' } = isRecord(entry) ? entry : short
+  const port = Number(target)
+  if (protocol !== 'tcp') return 'Berth routes HTTP only'
+  if (port === 443 && draft.fields.port !== undefined) return 'not needed: Berth serves HTTPS itself'
+  if (!Number.isInteger(port) || draft.fields.port !== undefined) return 'a service has one port'
+  draft.fields.port = port
+  draft.isPrivate = true
+  if (notHttp.has(port)) return `port ${port} is not HTTP: only other services reach it`
+  draft.isPublic = !/^127\.|^localhost$|^\[?::1/.test(String(host_ip))
+  if (!draft.isPublic) return 'it was open to this host only, so it is a private_service'
+}
+
+function carryVolume({ fields }: Draft, entry: unknown): Reason {
+  const [source = '', target] = String(entry).split(':')
+  const short = {
+    type: target && /^[./~$]/.test(source) ? 'bind' : 'volume',
+    source: target && source,
+    target,
+  }
+  const volume = isRecord(entry) ? entry : short
+  if (volume.type === 'bind') return 'an instance sees no files of the host: COPY them into the image'
+  if (volume.type !== 'volume' || !volume.source) return 'only a named volume becomes a disk'
+  if (fields.disk_mount_path !== undefined) return `a service has one disk, here at ${fields.disk_mount_path}`
+  fields.disk_mount_path = volume.target
+}
+
+function carryNeeds({ needs }: Draft, value: unknown): Left {
+  const entries = isRecord(value) ? Object.entries(value) : listOf(value).map((name) => [String(name), null])
+  return entries.flatMap(([name, options]): [string, string][] => {
+    const runsOnce = isRecord(options) && options.condition === 'service_completed_successfully'
+    if (runsOnce) return [['what runs once is a pre_deploy_command, or a job: berth run', String(name)]]
+    needs.add(String(name).split(':')[0]!)
+    return []
+  })
+}
+
+function mebibytes(text: string): number {
+  const [, number = '', unit = ''] = /^([\d.]+)\s*([kmg]?)i?b?$/i.exec(text) ?? []
+  const bytes = Number(number) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[unit.toLowerCase()]!
+  return Math.ceil(bytes / 1024 ** 2)
+}

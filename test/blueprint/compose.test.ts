@@ -1,0 +1,251 @@
+// Compose files as blueprints: what is carried over, and what is named instead.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FileService } from '../../src/blueprint/blueprint.ts'
+import { importCompose } from '../../src/blueprint/compose/compose.ts'
+import { interpolate } from '../../src/blueprint/compose/interpolate.ts'
+import { InvalidYaml } from '../../src/blueprint/yaml.ts'
+
+const env = new Map([
+  ['SECRET', 's3cret'],
+  ['EMPTY', ''],
+])
+
+function read(text: string) {
+  const files: Record<string, { key: string; value: string }[]> = {
+    'api.env': [
+      { key: 'KEY', value: 'abc' },
+      { key: 'CACHE', value: 'redis://cache' },
+    ],
+  }
+  return importCompose(text, { env, base: '', readEnvFile: (path) => files[path] ?? null })
+}
+
+/** The fields of the service `web` with these keys, and what is left of it: `privileged: …`. */
+function web(keys: string, others = '') {
+  const { blueprint, remaining } = read(`services:\n  web: { ${keys} }\n${others}`)
+  const { env = {}, secrets, ...fields } = blueprint.services?.web ?? ({} as FileService)
+  return { fields, env, secrets, left: remaining.map(({ what, reason }) => `${what}: ${reason}`) }
+}
+
+const settings: [keys: string, fields: object][] = [
+  ['image: nginx', { image: 'nginx' }],
+  ['build: .', { folder: '.' }],
+  ['build: api/', { folder: './api' }],
+  ['build: ../api', { folder: '../api' }],
+  [
+    'build: { dockerfile: a/Dockerfile, target: prod }',
+    { folder: '.', dockerfile_path: 'a/Dockerfile', build_target: 'prod' },
+  ],
+  ['build: { args: [A=1, B] }', { folder: '.', build_args: { A: '1' }, build_env: ['B'] }],
+  [
+    'build: "https://example.com/a.git#main:api"',
+    { repo_url: 'https://example.com/a.git', branch: 'main', root_dir: 'api' },
+  ],
+  ['build: ., command: npm start', { folder: '.', start_command: 'npm start' }],
+  ['build: ., command: [node, "a b"]', { folder: '.', start_command: "node 'a b'" }],
+  ['image: a, entrypoint: [./run], command: ["--fast"]', { image: 'a', start_command: './run --fast' }],
+  ['image: a, ports: ["80"]', { image: 'a', type: 'web_service', port: 80 }],
+  ['image: a, ports: ["0.0.0.0:8080:80/tcp"]', { image: 'a', type: 'web_service', port: 80 }],
+  ['image: a, ports: [{ target: 80, published: 8080 }]', { image: 'a', type: 'web_service', port: 80 }],
+  ['image: a, expose: ["9000"]', { image: 'a', type: 'private_service', port: 9000 }],
+  ['image: a, volumes: ["data:/data"]', { image: 'a', disk_mount_path: '/data' }],
+  [
+    'image: a, volumes: [{ type: volume, source: d, target: /data }]',
+    { image: 'a', disk_mount_path: '/data' },
+  ],
+  [
+    'image: a, ports: ["80"], healthcheck: { test: curl -f http://localhost/up || exit 1 }',
+    { image: 'a', type: 'web_service', port: 80, health_check_path: '/up' },
+  ],
+  [
+    'image: a, deploy: { replicas: 2, resources: { limits: { cpus: "0.5", memory: 1g } } }',
+    { image: 'a', instances: 2, cpu_limit: 0.5, memory_limit_mb: 1024 },
+  ],
+  [
+    'image: a, mem_limit: 100000k, cpus: 2, init: false, restart: always',
+    { image: 'a', memory_limit_mb: 98, cpu_limit: 2, init: false },
+  ],
+]
+
+for (const [keys, fields] of settings) {
+  test(`is carried over as a whole: ${keys}`, () => {
+    const { fields: found, left } = web(keys)
+    assert.deepEqual([found, left], [{ type: 'background_worker', ...fields }, []])
+  })
+}
+
+const remarks: [keys: string, left: RegExp][] = [
+  ['image: a, privileged: true', /^services\.web\.privileged: an instance has no rights on the host$/],
+  ['image: a, sysctls: {}', /^services\.web\.sysctls: Berth has no such setting$/],
+  ['image: a, build: .', /^services\.web\.image: it is the name of what is built$/],
+  ['build: { network: host }', /^services\.web\.build\.network: /],
+  ['image: a, command: --fast', /^services\.web\.command: write the image's own program/],
+  [
+    'image: a, command: run',
+    /^services\.web\.command: carried over, but it also replaces the image's entrypoint/,
+  ],
+  [
+    'image: a, ports: ["80:80", "443:443"]',
+    /^services\.web\.ports\.1: not needed: Berth serves HTTPS itself/,
+  ],
+  ['image: a, ports: ["3000-3005"]', /^services\.web\.ports\.0: a service has one port/],
+  ['image: a, ports: ["53:53/udp"]', /^services\.web\.ports\.0: Berth routes HTTP only/],
+  ['image: a, ports: ["3306:3306"]', /^services\.web\.ports\.0: port 3306 is not HTTP/],
+  ['image: a, ports: ["127.0.0.1:80:80"]', /^services\.web\.ports\.0: it was open to this host only/],
+  ['image: a, volumes: ["./a:/a"]', /^services\.web\.volumes\.0: an instance sees no files of the host/],
+  ['image: a, volumes: [/a]', /^services\.web\.volumes\.0: only a named volume becomes a disk/],
+  ['image: a, volumes: ["b:/b", "c:/c"]', /^services\.web\.volumes\.1: a service has one disk, here at \/b/],
+  [
+    'image: a, healthcheck: { interval: 5s }',
+    /^services\.web\.healthcheck\.interval: Berth has its own times/,
+  ],
+  ['image: a, healthcheck: { test: [CMD, pg_isready] }', /^services\.web\.healthcheck\.test: Berth checks/],
+  ['image: a, healthcheck: { test: curl localhost }', /^services\.web\.healthcheck\.test: /],
+  ['image: a, deploy: { mode: global }', /^services\.web\.deploy\.mode: /],
+  [
+    'image: a, deploy: { resources: { reservations: {} } }',
+    /^services\.web\.deploy\.resources\.reservations: /,
+  ],
+  ['image: a, restart: "no"', /^services\.web\.restart: Berth restarts whatever ends/],
+  ['image: a, env_file: no.env', /^services\.web\.env_file\.0: no\.env cannot be read/],
+  ['image: a, environment: [A-B=1]', /^services\.web\.environment\.A-B: the name of a variable must/],
+  ['image: a, environment: ["A=${NO}"]', /^services\.web\.environment\.0: NO is not in \.env/],
+  ['image: a, profiles: [debug]', /^services\.web\.profiles: the service is left out/],
+  ['image: "A B"', /^services\.web: image: image has a blank/],
+  ['image: a, deploy: { replicas: 0 }', /^services\.web: instances: must be at least 1/],
+  [
+    'image: a, healthcheck: { test: curl localhost/up http://localhost/up }',
+    /health_check_path: a background worker/,
+  ],
+]
+
+for (const [keys, expected] of remarks) {
+  test(`is named with the reason: ${keys}`, () => {
+    const { left } = web(keys)
+    assert.equal(left.length, 1)
+    assert.match(left[0]!, expected)
+  })
+}
+
+const database = `  db:
+    image: postgres:16.3-alpine
+    environment: { POSTGRES_USER: ada, POSTGRES_PASSWORD: pw, POSTGRES_DB: shop }
+  cache: { image: valkey/valkey }
+  api: { image: api }
+`
+const ref = (property: string) => `\${{datastore.db.${property}}}`
+
+const values: [key: string, value: string, rewritten: string][] = [
+  ['URL', 'postgres://ada:pw@db:5432/shop', ref('connectionString')],
+  ['URL', 'postgresql://ada:pw@db/shop?sslmode=disable', `${ref('connectionString')}?sslmode=disable`],
+  [
+    'URL',
+    'postgresql+asyncpg://ada:pw@db:5432/shop',
+    `postgresql+asyncpg://${ref('user')}:${ref('password')}@${ref('host')}:${ref('port')}/${ref('database')}`,
+  ],
+  [
+    'URL',
+    'postgres://ada:pw@db:5432/other',
+    `postgres://${ref('user')}:${ref('password')}@${ref('host')}:${ref('port')}/other`,
+  ],
+  ['JDBC', 'jdbc:postgresql://db:5432/shop', `jdbc:postgresql://${ref('host')}:5432/shop`],
+  ['PG_HOST', 'db', ref('host')],
+  ['PG_HOST', 'db:5432', `${ref('host')}:5432`],
+  ['PG_PASSWORD', 'pw', ref('password')],
+  ['MODE', 'db', 'db'],
+  ['MODE', 'pw', 'pw'],
+  ['PATH_NAME', 'db/files', 'db/files'],
+  ['CACHE', 'redis://cache:6379/2', '${{datastore.cache.connectionString}}/2'],
+  ['CACHE', 'redis://cache', '${{datastore.cache.connectionString}}'],
+  ['API', 'http://api:4000/v1', 'http://${{service.api.host}}:4000/v1'],
+  ['BROKERS', 'api:1,api:2', '${{service.api.host}}:1,${{service.api.host}}:2'],
+  ['LITERAL', '${{x}}', '$${{x}}'],
+  ['PRICE', '5', '5'],
+]
+
+for (const [key, value, rewritten] of values) {
+  test(`${key}=${value} refers to the service that it names, or stays`, () => {
+    const quoted = JSON.stringify(value.replaceAll('$', '$$$$'))
+    const { env } = web(`image: a, environment: { ${key}: ${quoted} }`, database)
+    assert.deepEqual(env, { [key]: rewritten })
+  })
+}
+
+test('databases become datastores, and others may connect where Compose lets them', () => {
+  const { blueprint, remaining } = read(`services:
+${database}  web: { image: a, ports: ["80"], depends_on: [db, api], environment: { CACHE: "redis://cache" } }
+`)
+  assert.deepEqual(blueprint.datastores, {
+    db: { kind: 'postgres', version: '16', username: 'ada', database: 'shop' },
+    cache: { kind: 'redis', version: undefined },
+  })
+  assert.deepEqual(blueprint.services?.web?.env, {
+    CACHE: '${{datastore.cache.connectionString}}',
+    DB_URL: ref('connectionString'),
+    API_HOST: '${{service.api.host}}',
+  })
+  assert.equal(blueprint.services?.api?.type, 'private_service')
+  assert.deepEqual(
+    remaining.map(({ line, what }) => `${line} ${what}`),
+    [
+      '4 services.db.environment.POSTGRES_PASSWORD',
+      '7 services.web.depends_on.db',
+      '7 services.web.depends_on.api',
+    ],
+  )
+})
+
+test('a datastore whose password no variable has is named', () => {
+  const { left } = web('image: a, environment: { REDIS_HOST: cache }', '  cache: { image: redis:7 }')
+  assert.match(
+    left.join('\n'),
+    /^services\.cache: no variable has its password: give one \${{datastore\.cache/,
+  )
+})
+
+test('values of .env, env_file and the shell become secrets by name, those of the file stay', () => {
+  const keys = 'env_file: api.env, environment: { A: "x${SECRET}", B: "${NO:-y}", KEY: z, SHELL: }'
+  const { env, secrets } = web(`image: a, ${keys}`, '  cache: { image: redis:7 }')
+  assert.deepEqual(env, { CACHE: '${{datastore.cache.connectionString}}', B: 'y', KEY: 'z' })
+  assert.deepEqual(secrets, ['A', 'SHELL'])
+})
+
+test('names become those of Berth, and anchors and merges are resolved', () => {
+  const { blueprint, remaining } = read(`
+x-base: &base { image: a, restart: always }
+name: shop
+services:
+  My_App: { <<: *base, privileged: true }
+  other: { <<: *base, environment: { URL: "http://My_App:80" } }
+`)
+  assert.deepEqual(Object.keys(blueprint.services ?? {}), ['my-app', 'other'])
+  assert.deepEqual(blueprint.services?.other?.env, { URL: 'http://${{service.my-app.host}}:80' })
+  assert.deepEqual(
+    remaining.map(({ line, what }) => `${line} ${what}`),
+    ['3 name', '5 services.My_App', '5 services.My_App.privileged'],
+  )
+})
+
+test('a file without services, or with broken YAML, is refused by line', () => {
+  assert.throws(() => read('version: "3"'), InvalidYaml)
+  assert.throws(() => read('services:\n  a: [}'), /line 2: /)
+})
+
+const interpolations: [text: string, result: string, isPrivate: boolean, unset: string[]][] = [
+  ['a$SECRET-b', 'as3cret-b', true, []],
+  ['${SECRET}', 's3cret', true, []],
+  ['$$SECRET $5', '$SECRET $5', false, []],
+  ['${NO:-a b}', 'a b', false, []],
+  ['${NO-${SECRET}}', 's3cret', true, []],
+  ['${EMPTY-x}', '', true, []],
+  ['${EMPTY:-x}', 'x', false, []],
+  ['${SECRET:+yes}${NO+no}', 'yes', false, []],
+  ['${NO}|${NO:?is needed}', '|', false, ['NO', 'NO']],
+]
+
+for (const [given, text, isPrivate, unset] of interpolations) {
+  test(`${given} is interpolated as Compose does it`, () => {
+    assert.deepEqual(interpolate(given, env), { text, isPrivate, unset })
+  })
+}
