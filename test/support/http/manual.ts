@@ -29,3 +29,14 @@ export function berthLinesIn(page: string): string[] {
 function withoutComment(line: string): string {
   return line.replace(/(^|\s+)#.*$/, '').trim()
 }
+
+/** The files of a page's example: each is named by a line like "`server.js`:" before its code block. */
+export function exampleIn(page: string): Record<string, string> {
+  const blocks = readPage(page).matchAll(/^`([\w./-]+)`:\n\n```\w*\n([\s\S]*?)^```$/gm)
+  return Object.fromEntries([...blocks].map(([, path, text]) => [path!, text!]))
+}
+
+/** What a page says that `berth recipe` says of its example. */
+export function recipeIn(page: string): string {
+  return /says:\n\n```text\n([\s\S]*?)^```$/m.exec(readPage(page))?.[1] ?? ''
+}
