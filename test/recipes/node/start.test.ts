@@ -133,6 +133,20 @@ test('migrations are proposed, and what runs them stays', () => {
   assert.ok(!instructionsOf({ files }).some((line) => line.includes('migrate deploy')))
 })
 
+test('what Prisma generated stays, if the package manager would remove it', () => {
+  const manifest = {
+    scripts: { start: 'node a.js' },
+    dependencies: { '@prisma/client': '6' },
+    devDependencies: { typescript: '5' },
+  }
+  const pruned = (files: Record<string, string>) =>
+    instructionsOf({ files: { 'package.json': manifest, ...files } }).filter((line) =>
+      /prune|production$/.test(line),
+    )
+  assert.deepEqual(pruned({ 'pnpm-lock.yaml': '' }), [])
+  assert.deepEqual(pruned({ 'package-lock.json': '' }), ['RUN npm prune --omit=dev --ignore-scripts'])
+})
+
 test('an app that drives a browser gets that of Debian', () => {
   const files = { 'package.json': { main: 'a.js', dependencies: { puppeteer: '24' } }, 'a.js': '' }
   const lines = instructionsOf({ files })

@@ -29,7 +29,7 @@ interface Rule extends Partial<FrameworkRow> {
 }
 
 const singlePage: Rule = { isSinglePage: true }
-const nitro: Rule = { plan: (app) => plans.planNitro(app, 'it builds this server') }
+const nitro: Rule = { plan: (app, { name }) => plans.planNitro(app, `${name} builds this server`) }
 
 /** What Vercel's table does not have. The first that fits counts: many others use Vite. */
 const rules: Record<string, Rule> = {

@@ -178,5 +178,5 @@ function guessVersion(name: PackageManager['name'], tree: Tree): string {
 /** Yarn 2 and 3 need a plugin for it, and Bun would lose what install scripts made. */
 function isPrunable(name: PackageManager['name'], version: string, { manifest }: Workspace): boolean {
   if (name === 'berry') return !/^[23]\b/.test(version)
-  return name !== 'bun' || (manifest.trusted.length === 0 && !hasPackage(manifest, '@prisma/client'))
+  return name !== 'bun' || manifest.trusted.length === 0
 }

@@ -1,6 +1,6 @@
 // Whether the packages for development stay in the image: they are large, and some apps run by them.
 import type { Choice } from '../../recipe.ts'
-import { type App, listDevelopment } from './app.ts'
+import { type App, listDevelopment, usesPrisma } from './app.ts'
 import type { Migration } from './migrations.ts'
 import type { Server } from './plan.ts'
 import { findNeeded } from './start.ts'
@@ -20,6 +20,8 @@ export function choosePrune(app: App, server: Server, migration: Migration | nul
 
 function findReason(app: App, { start }: Server, tool: string | null, development: string[]): string | null {
   if (tool && development.includes(tool)) return `${tool} is one, for migrations`
+  if (usesPrisma(app) && app.manager.name !== 'npm')
+    return `${app.manager.program} would remove what Prisma generated`
   const needed = findNeeded(app.manifest, start)
   if (needed) return `the start command may need ${needed}`
   return app.manager.prune ? null : `${app.manager.program} cannot remove them safely`
