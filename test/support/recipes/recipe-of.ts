@@ -1,14 +1,13 @@
-// The recipe of a source that a test writes down.
+// The recipe of a source that a test writes down, with objects for its JSON.
 import assert from 'node:assert/strict'
 import {
-  chooseRecipe,
   isRefusal,
   printDockerfile,
   type Recipe,
   type Refusal,
   type Settings,
 } from '../../../src/recipes/index.ts'
-import { treeOf } from '../../../src/recipes/tree.ts'
+import { choose } from './recipes.ts'
 
 export interface Source {
   /** Text by path; objects become JSON. */
@@ -17,13 +16,12 @@ export interface Source {
   settings?: Partial<Settings>
 }
 
-export function chooseFor({ files, rootDir = '', settings = {} }: Source): Recipe | Refusal {
+function chooseFor({ files, rootDir = '', settings = {} }: Source): Recipe | Refusal {
   const texts = Object.entries(files).map(([path, file]) => [
     path,
     typeof file === 'string' ? file : JSON.stringify(file),
   ])
-  const top = treeOf(Object.fromEntries(texts))
-  return chooseRecipe({ top, app: top.in(rootDir), rootDir }, settings)
+  return choose(Object.fromEntries(texts), settings, rootDir)
 }
 
 export function recipeOf(source: Source): Recipe {
