@@ -30,6 +30,8 @@ export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Re
     site: null,
     proposals: [],
     ...rest,
+    // The author has said it.
+    ...(processes.has('release') && { proposals: [] }),
     context,
     ignore: [...ignoredAlways, ...ignore, ...own],
     preDeploy: reasoned(processes.get('release'), 'the release line of the Procfile'),

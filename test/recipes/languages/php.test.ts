@@ -63,6 +63,7 @@ test('assets are built where the packages are, and not kept with their tools', (
 test('Laravel migrates only if its owner agrees, and has workers', () => {
   assert.equal(recipeOf(laravel).proposals[0]?.value, 'php artisan migrate --force')
   assert.doesNotMatch(dockerfileOf(laravel), /migrate/)
+  assert.deepEqual(recipeOf({ ...laravel, Procfile: 'release: php artisan migrate' }).proposals, [])
   const settings = { type: 'background_worker' } as const
   assert.equal(startOf(laravel, settings), 'php artisan queue:work')
   assert.equal(recipeOf(laravel, settings).port, null)

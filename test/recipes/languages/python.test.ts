@@ -195,6 +195,8 @@ test('Django collects its static files, and migrates only if its owner agrees', 
   const settings = 'import os\nSTATIC_ROOT = BASE_DIR / "staticfiles"\n'
   const collecting = { ...source, 'mysite/settings.py': settings }
   assert.match(dockerfileOf(collecting, { env: ['SECRET_KEY'] }), /id=SECRET_KEY .*manage\.py collectstatic/)
+  const conditional = { ...source, 'mysite/settings.py': 'if not DEBUG:\n    STATIC_ROOT = "x"\n' }
+  assert.match(dockerfileOf(conditional), /collectstatic --noinput \|\| true$/m)
   assert.equal(recipeOf(source).proposals[0]?.value, 'python manage.py migrate --noinput')
 })
 

@@ -58,6 +58,11 @@ test('an app in a folder of a workspace is built with the workspace', () => {
   assert.match(dockerfile, /\/src\/crates\/api\/static \.\/static$/m)
 })
 
+test('a package of JavaScript with parts in Rust is one of JavaScript', () => {
+  const source = { 'package.json': '{"scripts":{"start":"node a.js"}}', 'Cargo.toml': '', 'src/lib.rs': '' }
+  assert.equal(recipeOf(source).title, 'Node.js')
+})
+
 test('Rocket listens where it must', () => {
   const source = { ...crate, 'Cargo.toml': '[package]\nname = "shop"\n[dependencies]\nrocket = "0.5"' }
   assert.equal(startOf(source), 'env ROCKET_PORT=$PORT /app/bin/shop')

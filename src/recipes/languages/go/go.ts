@@ -30,7 +30,9 @@ const caches = ['/go/pkg/mod', '/root/.cache/go-build']
 
 export const go: Language = {
   evidence: ['go.mod', 'main.go'],
-  isHere: (app) => app.first('go.mod', 'go.work', 'main.go') !== null,
+  isHere: (app) =>
+    app.first('go.mod', 'go.work', 'main.go') !== null &&
+    (!app.has('package.json') || findPrograms(app).length > 0),
   draft,
 }
 

@@ -44,9 +44,11 @@ function findModule(app: Tree, directory: string, kind: 'wsgi' | 'asgi'): string
   return file ? `${file.replace(/\.py$/, '').replaceAll('/', '.')}:application` : null
 }
 
-/** Whether static files are always collected. Under a condition they may have no folder in the build. */
-export function collectsStatic(app: Tree): boolean {
-  return findSettings(app).some((file) => /^STATIC_ROOT\s*=/m.test(app.text(file)))
+/** Whether the settings have a folder for static files, or only under a condition that a build may miss. */
+export function findStaticRoot(app: Tree): 'always' | 'sometimes' | null {
+  const texts = findSettings(app).map((file) => app.text(file))
+  if (texts.some((text) => /^STATIC_ROOT\s*=/m.test(text))) return 'always'
+  return texts.some((text) => /^[ \t]+STATIC_ROOT\s*=/m.test(text)) ? 'sometimes' : null
 }
 
 function findSettings(app: Tree): string[] {

@@ -24,7 +24,7 @@ import { chooseAssets, nodeStage } from '../assets.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
-import { collectsStatic, findManage } from './django.ts'
+import { findManage, findStaticRoot } from './django.ts'
 import type { Miss } from './frameworks.ts'
 import { asksForPackages, chooseInstallation, type Installation, readPyproject } from './packages.ts'
 import { findStart } from './start.ts'
@@ -123,12 +123,15 @@ function pythonVersion(app: Tree): Version {
   )
 }
 
-/** Settings often insist on a key, which nothing signs here. */
+/** Settings often insist on a key, which signs nothing in the build. */
 function collectStatic(app: Tree): Reasoned | null {
   const manage = findManage(app)
-  if (manage === null || !collectsStatic(app)) return null
+  const root = findStaticRoot(app)
+  if (manage === null || root === null) return null
   const command = `SECRET_KEY="\${SECRET_KEY:-only-for-the-build}" python ${manage} collectstatic --noinput`
-  return { command, reason: 'STATIC_ROOT in the settings' }
+  return root === 'always'
+    ? { command, reason: 'STATIC_ROOT in the settings' }
+    : { command: `${command} || true`, reason: 'STATIC_ROOT in the settings, under a condition' }
 }
 
 function migration(app: Tree): Proposal[] {

@@ -29,7 +29,12 @@ const caches = [`${home}/registry`, `${home}/git`, `${sourceFolder}/target`]
 /** Cargo goes by the times of files, and those of an older commit are older than what is in the cache. */
 const touch = 'find . -path ./target -prune -o -type f -exec touch {} +'
 
-export const rust: Language = { evidence: ['Cargo.toml'], isHere: (app) => app.has('Cargo.toml'), draft }
+export const rust: Language = {
+  evidence: ['Cargo.toml'],
+  // Packages of JavaScript may have parts in Rust.
+  isHere: (app) => app.has('Cargo.toml') && (!app.has('package.json') || findPrograms(app).length > 0),
+  draft,
+}
 
 function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const { tree, context, folder } = findWorkspace(facts, isWorkspace)
