@@ -13,6 +13,8 @@ export interface ReleaseRecipe {
   choices: { what: string; reason: string }[]
   dockerfile: string
   ignore: string
+  /** The digests of the base images by their tags, as far as the engine reported them. */
+  base_images: Record<string, string>
   pre_deploy_command: string | null
   proposals: { setting: string; value: string; reason: string }[]
   workers: { name: string; command: string }[]

@@ -17,6 +17,9 @@ export const Recipe = z
       .describe('In the order of the Dockerfile.'),
     dockerfile: z.string().describe('The Dockerfile that was built.'),
     ignore: z.string().describe('Its .dockerignore.'),
+    base_images: z
+      .record(z.string(), z.string())
+      .describe('The digests that the tags of its base images had, of those that came from a registry.'),
     pre_deploy_command: text.describe(
       'What the source itself says to run once before a new version starts, if the service has no such ' +
         'setting: the `release` line of a Procfile.',

@@ -12,7 +12,7 @@ const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] 
 let bases: RecipeBases | null = null
 
 before(async () => {
-  bases = await provideBases(['node:22-slim'])
+  bases = await provideBases(['node:22', 'node:22-slim'])
 })
 after(() => bases?.release())
 
@@ -88,6 +88,22 @@ test('pages are served without a server of their own, by any type that listens',
     assert.equal(first.error, null, (await logLines(api, first.id)).join('\n'))
     assert.deepEqual([await fetchPage(api, name), first.port], ['Hello', 8080])
     assert.equal(await fetchPage(api, name, '/users/1'), 'Hello')
+  }
+})
+
+test('pages that a build makes are served, not the files that they are made of', async (t) => {
+  const { api } = suite
+  const files = {
+    'package.json': manifest({ scripts: { build: 'vite build' }, devDependencies: { vite: 'file:tool' } }),
+    'tool/package.json': JSON.stringify({ name: 'vite', version: '7.0.0', bin: 'vite.js' }),
+    'tool/vite.js': "#!/usr/bin/env node\nrequire('node:fs').cpSync('page.html', 'dist/index.html')",
+    'page.html': 'Made',
+    'index.html': 'A template',
+  }
+  for (const type of ['web_service', 'static_site']) {
+    const { name, first } = await createService(t, api, files, { type })
+    assert.equal(first.error, null, (await logLines(api, first.id)).join('\n'))
+    assert.equal(await fetchPage(api, name), 'Made')
   }
 })
 

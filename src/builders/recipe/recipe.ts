@@ -57,8 +57,9 @@ async function buildByRecipe(job: BuildJob): Promise<void> {
   // Before the image exists: after a crash, only the release has what belongs to it.
   await job.keepRecipe(printed)
   const { site } = chosen
-  if (site === null) return buildPrinted(job, chosen, printed, job.image)
-  await serveTree(job, () => buildPrinted(job, chosen, printed, job.tree), site)
+  if (site === null) await buildPrinted(job, chosen, printed, job.image)
+  else await serveTree(job, () => buildPrinted(job, chosen, printed, job.tree), site)
+  await job.keepRecipe(printed)
 }
 
 const chosen = new WeakMap<BuildJob, Promise<Recipe | Refusal>>()
@@ -81,9 +82,10 @@ function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {
   return {
     version: recipeVersion,
     builder: recipe.name,
-    choices: made.choices,
+    choices: made.choices.map(({ what, reason }) => ({ what, reason })),
     dockerfile: printDockerfile(made, { mounts: driver.mounts }),
     ignore: printIgnoreFile(made),
+    base_images: {},
     pre_deploy_command: made.site === null ? (made.preDeploy?.command ?? null) : null,
     proposals: made.proposals,
     workers: made.workers,
@@ -93,7 +95,7 @@ function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {
 async function buildPrinted(
   job: BuildJob,
   { context, stages }: Recipe,
-  { dockerfile, ignore }: ReleaseRecipe,
+  { dockerfile, ignore, base_images }: ReleaseRecipe,
   target: Target,
 ): Promise<void> {
   const sourceDir = await realpath(job.directory)
@@ -114,20 +116,20 @@ async function buildPrinted(
     const values = inputs.secrets.filter(({ key }) => args.has(key)).map(({ key, value }) => [key, value])
     return { ...inputs, target: null, buildArgs: { ...Object.fromEntries(values), ...inputs.buildArgs } }
   }
-  await buildDockerfile({ ...job, openInputs, log: logBases(job.log) }, source, target)
+  await buildDockerfile({ ...job, openInputs, log: noteBases(job.log, base_images) }, source, target)
 }
 
-/** Says which image a tag of FROM means, if the engine reports it, as it does for those of a registry. */
-function logBases(log: BuildJob['log']): BuildJob['log'] {
-  const seen = new Set<string>()
+/** Notes which image a tag of FROM means, if the engine reports it, as it does for those of a registry. */
+function noteBases(log: BuildJob['log'], digests: ReleaseRecipe['base_images']): BuildJob['log'] {
   return {
     info: log.info,
     build(stream, line, step) {
       log.build(stream, line, step)
-      const [, tag, digest] = /\bFROM (\S+)@(sha256:[0-9a-f]{64})$/.exec(step?.name ?? '') ?? []
-      if (tag === undefined || seen.has(tag)) return
-      seen.add(tag)
-      log.info(`${tag.replace(/^docker\.io\/(library\/)?/, '')} is ${digest}`)
+      const [, name, digest] = /\bFROM (\S+)@(sha256:[0-9a-f]{64})$/.exec(step?.name ?? '') ?? []
+      const tag = name?.replace(/^docker\.io\/(library\/)?/, '')
+      if (tag === undefined || digest === undefined || digests[tag] === digest) return
+      digests[tag] = digest
+      log.info(`${tag} is ${digest}`)
     },
   }
 }

@@ -157,11 +157,13 @@ function showService(out: Output, service: Service): void {
 
 function buildFacts(service: Service): Fact[] {
   const { root_dir, dockerfile_path, build_env, publish_dir, spa_fallback, latest_deploy } = service
-  const { build_target, build_args, submodule_owners } = service
+  const { build_target, build_args, builder, build_command, submodule_owners } = service
   return [
     ['submodule owners', submodule_owners.join(', ')],
     ['root dir', root_dir],
     ['dockerfile', dockerfile_path],
+    ['builder', builder],
+    ['build command', build_command],
     ['build env', build_env.join(', ')],
     ['build target', build_target],
     [

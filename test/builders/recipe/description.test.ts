@@ -25,6 +25,7 @@ const printed: ReleaseRecipe = {
   choices: made.choices,
   dockerfile: 'FROM node:22-slim\nCMD ["node"]\n',
   ignore: '.git\n',
+  base_images: {},
   pre_deploy_command: 'npm run migrate',
   proposals: made.proposals,
   workers: made.workers,
