@@ -63,7 +63,7 @@ test('a submodule of another owner gets the credentials only if the service name
   await api.call('PATCH', '/services/shop', { submodule_owners: ['Team'] })
   assert.deepEqual((await api.get('/services/shop')).submodule_owners, ['team'])
   const allowed = await deploy(api)
-  assert.equal(allowed.code, 'dockerfile_not_found', allowed.log)
+  assert.equal(allowed.code, 'recipe_not_found', allowed.log)
   assert.equal(requestsFor(forge, '/team/secret.git/').length > 0, true)
 })
 
@@ -96,7 +96,7 @@ test('an app gets a token for each repository, and none for those of others', as
 
   const cloned = await deploy(api)
 
-  assert.equal(cloned.code, 'dockerfile_not_found', cloned.log)
+  assert.equal(cloned.code, 'recipe_not_found', cloned.log)
   const narrowed = forge.requests
     .filter(({ path }) => path.endsWith('/access_tokens'))
     .map(({ body }) => JSON.parse(body).repositories)

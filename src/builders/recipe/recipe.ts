@@ -1,5 +1,5 @@
 // Builds a source without a Dockerfile by a recipe: Berth prints the Dockerfile, and says why it is that one.
-import { realpath, writeFile } from 'node:fs/promises'
+import { readdir, realpath, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { ReleaseRecipe } from '../../../storage/releases.ts'
 import { ignoreLines } from '../../docker/dockerfile/ignore-rules.ts'
@@ -134,9 +134,11 @@ function noteBases(log: BuildJob['log'], digests: ReleaseRecipe['base_images']):
   }
 }
 
-/** Says what was looked for, and what comes closest. */
+/** Has what was looked for, and what comes closest. */
 async function explainRefusal(job: BuildJob, { problem, lookedFor, apps }: Refusal): Promise<Failure> {
   const dockerfiles = (await findDockerfiles(job.checkout)).map((path) => path.replace(/\p{Cc}/gu, '?'))
+  const compose = (await readdir(job.checkout)).find((name) => /^(docker-)?compose\.ya?ml$/.test(name))
+  if (compose) job.log.info(`${compose} is not read: each of its services becomes a service`)
   const isAsked = job.settings.builder === 'recipe'
   const list = (what: string, names: string[]) => (names.length > 0 ? [`${what} ${names.join(', ')}`] : [])
   const reasons = [

@@ -84,7 +84,7 @@ test('an app of a workspace is built with all of the workspace', async (t) => {
   const files = {
     'go.work': 'use ./web',
     'web/go.mod': 'module web\n\ngo 1.25\n',
-    'web/main.go': 'package main',
+    'web/main.go': 'package main\nfunc main() {}\n',
   }
   const { request, checkout, error } = await build(t, files, { settings: { root_dir: 'web' } })
 
@@ -135,10 +135,8 @@ test('a folder of apps is refused with their names, a missing root dir as everyw
   const refused = await build(t, files)
   const { message, facts } = refused.error as { message: string; facts: object }
 
-  assert.match(
-    message,
-    /^the source has no Dockerfile, and .*; it has old\/Dockerfile; folders that are apps: apps\/api, apps\/web$/,
-  )
+  assert.match(message, /^the source has no Dockerfile, and /)
+  assert.match(message, /; it has old\/Dockerfile; folders that are apps: apps\/api, apps\/web$/)
   assert.deepEqual(facts, { dockerfile: 'old/Dockerfile', app: 'apps/api' })
   assert.equal(refused.request, null)
   const outside = await build(t, files, { settings: { root_dir: 'gone' } })

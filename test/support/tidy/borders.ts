@@ -233,7 +233,6 @@ export const borders: Border[] = [
       'src/platform.ts',
       'src/quantities.ts',
       'src/recipes/',
-      'src/domain/starter-dockerfile.ts',
     ],
     types: ['src/api/', 'src/domain/'],
   },
