@@ -42,6 +42,7 @@ const settings: [keys: string, fields: object][] = [
     'build: "https://example.com/a.git#main:api"',
     { repo_url: 'https://example.com/a.git', branch: 'main', root_dir: 'api' },
   ],
+  ['build: ., command: null', { folder: '.' }],
   ['build: ., command: npm start', { folder: '.', start_command: 'npm start' }],
   ['build: ., command: [node, "a b"]', { folder: '.', start_command: "node 'a b'" }],
   ['image: a, entrypoint: [./run], command: ["--fast"]', { image: 'a', start_command: './run --fast' }],
@@ -110,7 +111,7 @@ const remarks: [keys: string, left: RegExp][] = [
   ['image: a, restart: "no"', /^services\.web\.restart: Berth restarts whatever ends/],
   ['image: a, env_file: no.env', /^services\.web\.env_file\.0: no\.env cannot be read/],
   ['image: a, environment: [A-B=1]', /^services\.web\.environment\.A-B: the name of a variable must/],
-  ['image: a, environment: ["A=${NO}"]', /^services\.web\.environment\.0: NO is not in \.env/],
+  ['image: a, environment: ["A=${NO}"]', /^services\.web\.environment\.0: not in \.env: NO/],
   ['image: a, profiles: [debug]', /^services\.web\.profiles: the service is left out/],
   ['image: "A B"', /^services\.web: image: image has a blank/],
   ['image: a, deploy: { replicas: 0 }', /^services\.web: instances: must be at least 1/],
@@ -149,6 +150,7 @@ const values: [key: string, value: string, rewritten: string][] = [
     'postgres://ada:pw@db:5432/other',
     `postgres://${ref('user')}:${ref('password')}@${ref('host')}:${ref('port')}/other`,
   ],
+  ['URL', 'postgres://db', ref('connectionString')],
   ['JDBC', 'jdbc:postgresql://db:5432/shop', `jdbc:postgresql://${ref('host')}:5432/shop`],
   ['PG_HOST', 'db', ref('host')],
   ['PG_HOST', 'db:5432', `${ref('host')}:5432`],
@@ -205,10 +207,11 @@ test('a datastore whose password no variable has is named', () => {
 })
 
 test('values of .env, env_file and the shell become secrets by name, those of the file stay', () => {
-  const keys = 'env_file: api.env, environment: { A: "x${SECRET}", B: "${NO:-y}", KEY: z, SHELL: }'
+  const keys =
+    'env_file: api.env, environment: { A: "x${SECRET}", B: "${NO:-y}", C: "${NO}", KEY: z, SHELL: }'
   const { env, secrets } = web(`image: a, ${keys}`, '  cache: { image: redis:7 }')
   assert.deepEqual(env, { CACHE: '${{datastore.cache.connectionString}}', B: 'y', KEY: 'z' })
-  assert.deepEqual(secrets, ['A', 'SHELL'])
+  assert.deepEqual(secrets, ['A', 'C', 'SHELL'])
 })
 
 test('names become those of Berth, and anchors and merges are resolved', () => {

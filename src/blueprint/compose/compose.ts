@@ -30,9 +30,10 @@ export function importCompose(text: string, surroundings: Surroundings) {
     remaining.push({ line: file.lineOf(path), what: path.map(String).join('.'), reason })
   const privatePaths = new Set<string>()
   const root = mapTexts(file.texts, [], (value, path) => {
+    if (valueAt(file.value, path) === null) return ''
     const { text, isPrivate, unset } = interpolate(value, surroundings.env)
-    if (isPrivate) privatePaths.add(path.join('.'))
-    if (unset.length > 0) remark(path, `${unset.join(', ')} is not in .env, and counts as empty`)
+    if (isPrivate || unset.length > 0) privatePaths.add(path.join('.'))
+    if (unset.length > 0) remark(path, `not in .env: ${unset.join(', ')}; empty, or in a variable a secret`)
     return text
   })
   const variablesAt = (value: unknown, path: Path): Variable[] => {

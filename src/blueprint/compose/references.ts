@@ -32,7 +32,7 @@ interface Parts {
 function datastoreUrl(draft: Draft, { scheme, user, path, query }: Parts): string {
   const { kind, login } = draft
   const isRedis = kind === 'redis'
-  const isOwn = isRedis || (user === login.username && path === login.database)
+  const isOwn = isRedis || ((!user || user === login.username) && (!path || path === login.database))
   if (isOwn && /^(postgres(ql)?|redis)$/.test(scheme)) {
     return `${refer(draft, 'connectionString')}${isRedis && path ? `/${path}` : ''}${query}`
   }
