@@ -36,6 +36,11 @@ test('pages alone need no build', () => {
   )
 })
 
+test('packages that are part of the source stay, if nothing installs them', () => {
+  assert.ok(!recipeOf({ 'index.php': '', 'vendor/autoload.php': '' }).ignore.includes('vendor'))
+  assert.ok(recipeOf(laravel).ignore.includes('vendor'))
+})
+
 test('packages are installed before the sources, and once more with them', () => {
   const dockerfile = dockerfileOf(laravel)
   const order = ['COPY composer.json composer.lock', '--no-scripts', 'COPY . .', 'composer install --no-dev']

@@ -106,7 +106,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         ],
       },
     ],
-    ignore: ['node_modules', 'vendor', 'storage/logs/*', 'var/cache', 'var/log'],
+    ignore: ['node_modules', ...(hasPackages ? ['vendor'] : []), 'storage/logs/*', 'var/cache', 'var/log'],
     port: isWorker ? null : 8080,
     proposals: framework?.migration
       ? [
