@@ -117,13 +117,14 @@ export class InvalidBlueprint extends Error {
 /** Throws InvalidBlueprint, with every violation of the file. */
 export function parseBlueprint(text: string): Wanted {
   const file = read(text)
-  const result = Blueprint.safeParse(withTexts(file.value ?? {}, file.texts), { error: messageFor })
+  const value = withTexts(file.value ?? {}, file.texts)
+  const result = Blueprint.safeParse(value, { error: messageFor })
   const report = (found: { path: Path; message: string }[]) => {
     if (found.length > 0) throw new InvalidBlueprint(found.map((one) => toIssue(file, one)))
   }
   if (!result.success) report(result.error.issues.map(withUnknownKey))
   const found: { path: Path; message: string }[] = []
-  const wanted = toWanted(result.data!, file.value, (path, message) => found.push({ path, message }))
+  const wanted = toWanted(result.data!, value, (path, message) => found.push({ path, message }))
   report(found)
   return wanted
 }
@@ -215,6 +216,9 @@ function toService({ name, service, raw }: Given, report: Report): WantedService
   for (const key of Object.keys(settings) as SettingName[]) {
     const refusal = serviceSettings[key].refusal?.(type) ?? null
     if (refusal !== null && settings[key] !== serviceSettings[key].default) report([key], refusal)
+  }
+  if (/^https?:\/\/[^/]*@/.test(String(raw.repo_url))) {
+    report(['repo_url'], `has credentials: berth update ${name} --repo URL gives them to the server`)
   }
   const sources = [folder, settings.repo_url, settings.image].filter((source) => typeof source === 'string')
   if (sources.length > 1) report([], 'has more than one of repo_url, image and folder')

@@ -118,8 +118,14 @@ function compareService(wanted: WantedService, current: Current): Change {
     ...changedDomains(wanted, current).map(({ domain, redirect_to: target }) =>
       detail(`domain ${domain}`, null, target ? `redirects to ${target}` : 'served', 'immediately'),
     ),
+    ...(isUndeployed(current) ? [detail('deploy', null, 'the first one', 'at build')] : []),
   ]
   return { action: current ? 'change' : 'create', noun: 'service', name, kind, details }
+}
+
+/** What was created and then not deployed, because something failed in between. */
+function isUndeployed(current: Current): boolean {
+  return current?.latest_deploy === null && (current.repo_url !== null || current.image !== null)
 }
 
 function detail(what: string, from: Detail['from'], to: Detail['to'], takes_effect: Effect): Detail {
@@ -175,6 +181,15 @@ function* refusalsOf({ services, datastores }: Wanted, state: ServerState): Iter
     const current = byName(state.services, wanted.name)
     if (byName(state.datastores, wanted.name)) yield { what, reason: 'a datastore has this name', hint }
     if (current) yield* serviceRefusals(what, wanted, current)
+    for (const { domain } of wanted.domains) {
+      const owner = state.services.find((one) => one.domains.some((other) => other.domain === domain))
+      if (owner === undefined || owner.name === wanted.name) continue
+      yield {
+        what,
+        reason: `${domain} is a domain of ${owner.name}`,
+        hint: `berth domains rm ${owner.name} ${domain}`,
+      }
+    }
     for (const { key, value } of wanted.env) {
       const isBroken = (one: Reference | null) => !one || !refersTo(one, { services, datastores }, state)
       if (!referencesIn(value).some(isBroken)) continue

@@ -60,7 +60,8 @@ function toWishes(settings: Partial<Settings>, processes: Map<string, string>): 
       reasoned(start_command, 'start_command of the service') ??
       reasoned(processes.get(main), `the ${main} line of the Procfile`),
     publishDir: publish_dir,
-    env,
+    // A build keeps its own.
+    env: env.filter((key) => key !== 'PATH' && key !== 'HOME'),
   }
 }
 

@@ -104,7 +104,8 @@ async function readSmall(path: string): Promise<string> {
     if (!stats.isFile()) return ''
     if (readHeads.has(basename(path))) return await readHead(file)
     if (stats.size > maxReadBytes) return ''
-    return (await file.readFile('utf8')).replace(/^\uFEFF/, '')
+    // Long blanks would cost rules that look across them much time.
+    return (await file.readFile('utf8')).replace(/^\uFEFF/, '').replace(/\s{200,}/g, '\n')
   } finally {
     await file.close()
   }

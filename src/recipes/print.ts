@@ -81,12 +81,14 @@ function printMounts({ caches, secrets }: { caches: string[]; secrets: string[] 
   ]
 }
 
-/** A secret is a file of the step; tools want it in their environment. */
+/** A secret is a file of the step; tools want it in their environment. One that has no value has no file. */
 function printCommand({ command, secrets }: { command: string; secrets: string[] }, mounts: boolean): string {
-  const text = oneLine(command)
-  if (!mounts || secrets.length === 0) return text
-  const values = secrets.map((id) => `${id}="$(cat /run/secrets/${id} 2>/dev/null)"`)
-  return `export ${values.join(' ')} && ${text}`
+  const names = mounts ? secrets.join(' ') : ''
+  const value = '"$key=$(cat "/run/secrets/$key")"'
+  const exports = `for key in ${names}; do if [ -f "/run/secrets/$key" ]; then export ${value}; fi; done; `
+  const text = names === '' ? command : exports + command
+  // Several lines, and what continues a line, are safe only in the JSON form.
+  return /[\p{Cc}\u2028\u2029]|\\\s*$|<</u.test(text) ? JSON.stringify(['sh', '-c', text]) : text
 }
 
 /** The JSON form is needed for names with blanks. */

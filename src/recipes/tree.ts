@@ -4,6 +4,9 @@ import { parse as parseToml } from 'smol-toml'
 
 /** Paths are relative to the folder, with `/`. Pure: nothing is read after it was made. */
 export class Tree {
+  readonly #folders = new Map<string, Tree>()
+  readonly #parsed = new Map<string, Record<string, unknown>>()
+
   constructor(
     readonly files: ReadonlySet<string>,
     private readonly texts: ReadonlyMap<string, string>,
@@ -34,21 +37,32 @@ export class Tree {
 
   /** An empty object for a file that is missing or invalid. Comments and trailing commas are allowed. */
   json(path: string): Record<string, unknown> {
-    return (
-      parseObject(() => JSON.parse(this.text(path)) as unknown) ??
-      parseObject(() => parseJsonc(this.text(path))) ??
-      {}
-    )
+    return this.#parseOnce(path, (text) => {
+      const strict = parseObject(() => JSON.parse(text) as unknown)
+      return strict ?? parseObject(() => parseJsonc(text))
+    })
   }
 
   /** An empty object for a file that is missing or no valid TOML. */
   toml(path: string): Record<string, unknown> {
-    return parseObject(() => parseToml(this.text(path))) ?? {}
+    return this.#parseOnce(path, (text) => parseObject(() => parseToml(text)))
+  }
+
+  #parseOnce(path: string, parse: (text: string) => Record<string, unknown> | null) {
+    const parsed = this.#parsed.get(path) ?? parse(this.text(path)) ?? {}
+    this.#parsed.set(path, parsed)
+    return parsed
   }
 
   /** The tree of a folder in it. The empty path is the tree itself. */
   in(folder: string): Tree {
     if (folder === '') return this
+    const known = this.#folders.get(folder) ?? this.#select(folder)
+    this.#folders.set(folder, known)
+    return known
+  }
+
+  #select(folder: string): Tree {
     const inside = (path: string) => path.startsWith(`${folder}/`)
     const relative = (path: string) => posix.relative(folder, path)
     return new Tree(

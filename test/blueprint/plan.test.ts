@@ -234,3 +234,28 @@ test('the example of the manual is valid, and names what a first apply creates',
   assert.deepEqual(linesOf(plan), ['+ shop-db', '+ images', '+ shop', '+ nightly'])
   assert.deepEqual([plan.refusals, plan.missing], [[], [{ service: 'shop', key: 'STRIPE_KEY' }]])
 })
+
+test('a domain of another service is refused before anything changes', () => {
+  const text = 'services:\n  shop:\n    image: nginx\n    domains: [a.example.com]\n'
+  const old = running('old', { domains: [{ domain: 'a.example.com', redirect_to: null }] })
+  const [refusal] = planOf(text, [old]).refusals
+  assert.equal(refusal?.reason, 'a.example.com is a domain of old')
+  assert.equal(refusal?.hint, 'berth domains rm old a.example.com')
+})
+
+test('a service that was created and never deployed still has to be', () => {
+  const shop = running('shop', { image: 'nginx:latest', latest_deploy: null })
+  const text = 'services:\n  shop:\n    image: docker.io/library/nginx\n'
+  assert.deepEqual(linesOf(planOf(text, [shop])), ['shop: deploy null → the first one at build'])
+})
+
+test('build arguments are sent as written, and an address with a password is refused', () => {
+  const [service] = parseBlueprint(
+    'services:\n  a:\n    repo_url: https://h/x.git\n    build_args: { V: 1.10 }\n',
+  ).services
+  assert.deepEqual(service?.request.build_args, { V: '1.10' })
+  assert.throws(
+    () => parseBlueprint('services:\n  a:\n    repo_url: https://u:p@h/x.git\n'),
+    InvalidBlueprint,
+  )
+})

@@ -15,3 +15,9 @@ test('changed lines are shown with their surroundings', () => {
   ])
   assert.deepEqual(difference(toText(lines), toText(lines)), [])
 })
+
+test('texts that differ everywhere are not compared for long', () => {
+  const toText = (letter: string) =>
+    Array.from({ length: 5_000 }, (_, index) => `${letter}${index}\n`).join('')
+  assert.deepEqual(difference(toText('a'), toText('b')), ['they differ in many lines'])
+})

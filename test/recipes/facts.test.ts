@@ -28,3 +28,11 @@ test('a link is a name without a text', async (t) => {
   assert.ok(app.has('Procfile'))
   assert.equal(app.text('Procfile'), '')
 })
+
+test('long blanks are cut, so that no rule looks across them for long', async (t) => {
+  const folder = temporaryDirectory(t)
+  writeTree(folder, { '.nvmrc': ' '.repeat(200_000), Gemfile: `${'\n'.repeat(200_000)}gem "rack"` })
+  const facts = await readFacts(folder)
+  assert.equal(facts.app.text('Gemfile'), '\ngem "rack"')
+  assert.equal(facts.app.text('.nvmrc'), '\n')
+})

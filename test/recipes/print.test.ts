@@ -57,3 +57,13 @@ test('a text of the source cannot begin a line of its own', () => {
   }
   assert.ok(lines('node a.js\u2028USER root').every((line) => !line.startsWith('USER root')))
 })
+
+test('a command of several lines stays one step', () => {
+  const tree = treeOf(server)
+  const recipe = chooseRecipe(
+    { top: tree, app: tree, rootDir: '' },
+    { build_command: 'npm run a\nnpm run b \\' },
+  )
+  assert.ok(!isRefusal(recipe))
+  assert.match(printDockerfile(recipe), /^RUN .*\["sh","-c","npm run a\\nnpm run b \\\\"\]$/m)
+})

@@ -48,9 +48,14 @@ async function findDockerfile(job: BuildJob): Promise<BuildSource> {
 }
 
 /** In the root dir, a Dockerfile may have any case, and the name that Podman gives it. */
-async function findPath({ checkout, settings: { root_dir, dockerfile_path } }: BuildJob): Promise<string> {
+async function findPath({
+  checkout,
+  settings: { type, root_dir, dockerfile_path },
+}: BuildJob): Promise<string> {
   const folder = root_dir ?? '.'
   if (dockerfile_path !== null) return normalize(join(folder, dockerfile_path))
+  // For a site, only the exact name has ever counted.
+  if (type === 'static_site') return join(folder, 'Dockerfile')
   const names = await readdir(join(checkout, folder)).catch(() => [])
   const usual = [/^Dockerfile$/, /^dockerfile$/i, /^containerfile$/i]
   const found = usual.flatMap((pattern) => names.filter((name) => pattern.test(name)))

@@ -61,12 +61,17 @@ async function buildWith(name: string, toArguments: ToArguments, job: BuildJob):
 }
 
 /** Names that would change what the program itself does, on the host. */
-const ownNames = /^(LD_|DYLD_|GO[A-Z]+$|MISE_|DOCKER_|BUILDKIT_|SSL_|XDG_|PATH$|HOME$|TMPDIR$)|_PROXY$/i
+const ownFamilies = 'LD_ DYLD_ MISE_ DOCKER_ BUILDKIT_ SSL_ SSH_ GIT_ XDG_ PACK_ CNB_ OTEL_'.split(' ')
+const ownNames = /^(GO[A-Z]+|NODE_OPTIONS|ENV|BASH_ENV|PATH|HOME|TMPDIR|\w+_PROXY)$/i
+
+function isOwn(key: string): boolean {
+  return ownNames.test(key) || ownFamilies.some((family) => key.startsWith(family))
+}
 
 async function openValues(name: string, { openInputs, log }: BuildJob): Promise<Record<string, string>> {
   const { secrets } = await openInputs()
-  const kept = secrets.filter(({ key }) => !ownNames.test(key))
-  const left = secrets.filter(({ key }) => ownNames.test(key)).map(({ key }) => key)
+  const kept = secrets.filter(({ key }) => !isOwn(key))
+  const left = secrets.filter(({ key }) => isOwn(key)).map(({ key }) => key)
   if (left.length > 0)
     log.info(`${name} does not get ${left.join(', ')}, which would change the program itself`)
   return Object.fromEntries(kept.map(({ key, value }) => [key, value]))

@@ -86,7 +86,8 @@ function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {
     dockerfile: printDockerfile(made, { mounts: driver.mounts }),
     ignore: printIgnoreFile(made),
     base_images: {},
-    pre_deploy_command: made.site === null ? (made.preDeploy?.command ?? null) : null,
+    // Else each worker and job of the source would run it too.
+    pre_deploy_command: made.port === null ? null : (made.preDeploy?.command ?? null),
     proposals: made.proposals,
     workers: made.workers,
   }

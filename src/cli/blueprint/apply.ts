@@ -36,7 +36,7 @@ export async function applyPlan(
     const { folder = null } = applied.wanted.services.find(({ name }) => name === change.name)!
     const service = await cli.client.call<Service>('GET', servicePath(change.name))
     const next = nextCommand(service, folder, change)
-    if (change.action === 'create' && (service.repo_url || service.image)) {
+    if (service.latest_deploy === null && (service.repo_url || service.image)) {
       const queued = await cli.client.call<Deploy>('POST', `${servicePath(change.name)}/deploys`)
       cli.out.say(`   deploying ${change.name}`)
       exitCode = Math.max(exitCode, await followUp(cli, queued, follow))

@@ -100,7 +100,10 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
   if (current.fingerprint !== plan.fingerprint) throw outdated(file)
   const { applyPlan, deleteServices } = await import('../blueprint/apply.ts')
   const exitCode = await applyPlan(cli, { ...compared, secrets }, options)
-  await deleteServices(cli, surplus)
+  // What serves now is kept until what replaces it does.
+  const isReplaced = options.follow || plan.changes.every(({ action }) => action !== 'create')
+  if (exitCode === exitCodes.ok && isReplaced) await deleteServices(cli, surplus)
+  else if (surplus.length > 0) printNext(cli, `berth apply ${file} --prune`)
   if (exitCode === exitCodes.ok) printDone(cli, `${plain(cli.serverName)} is what ${plain(file)} says`)
   return exitCode
 }

@@ -6,6 +6,7 @@ import {
   copy,
   type Draft,
   env,
+  listens,
   run,
   start,
   toChoice,
@@ -48,6 +49,6 @@ function draft({ app }: Facts, wishes: Wishes): Draft {
         ],
       },
     ],
-    port: wishes.type === 'background_worker' ? null : 8080,
+    port: listens(wishes) ? 8080 : null,
   }
 }

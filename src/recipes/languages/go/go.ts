@@ -5,6 +5,7 @@ import {
   copy,
   type Draft,
   env,
+  listens,
   type Reasoned,
   type Refusal,
   refuse,
@@ -84,7 +85,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         ],
       },
     ],
-    port: wishes.type === 'background_worker' ? null : 8080,
+    port: listens(wishes) ? 8080 : null,
   }
 }
 

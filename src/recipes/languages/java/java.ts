@@ -7,6 +7,7 @@ import {
   copyFrom,
   type Draft,
   env,
+  listens,
   type Reasoned,
   type Refusal,
   refuse,
@@ -81,7 +82,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       },
     ],
     ignore: ['target', 'build', '.gradle'],
-    port: wishes.type === 'background_worker' ? null : 8080,
+    port: listens(wishes) ? 8080 : null,
   }
 }
 

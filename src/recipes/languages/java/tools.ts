@@ -90,7 +90,7 @@ function maven(tree: Tree, java: number): Tool {
     },
     findModules: () =>
       findModules(tree, /(^|\/)pom\.xml$/, (text) =>
-        /<packaging>\s*pom\s*</.test(text) ? '' : text.replace(/<!--[\s\S]*?-->/g, ''),
+        /<packaging>\s*pom\s*</.test(text) ? '' : text.replace(/<!--[\s\S]*?(?:-->|$)/g, ''),
       ),
   }
 }
@@ -113,7 +113,7 @@ function gradle(tree: Tree, java: number, manifest: string): Tool {
     // A plugin that is not applied is only given its version.
     findModules: () =>
       findModules(tree, /(^|\/)build\.gradle(\.kts)?$/, (text) =>
-        text.replace(/^.*\bapply[ (]+false.*$|^\s*\/\/.*$|\/\*[\s\S]*?\*\//gm, ''),
+        text.replace(/^.*\bapply[ (]+false.*$|^\s*\/\/.*$|\/\*[\s\S]*?(?:\*\/|$(?![\s\S]))/gm, ''),
       ),
   }
 }

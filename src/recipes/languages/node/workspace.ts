@@ -61,7 +61,7 @@ function readPnpmPackages(tree: Tree): string[] {
 }
 
 /** `*` is one folder, or the rest of its name; everything below `**` fits. */
-function fits(path: string, pattern: string): boolean {
+export function fits(path: string, pattern: string): boolean {
   const parts = path.split('/')
   const wanted = pattern.split('/')
   const deep = wanted.indexOf('**')

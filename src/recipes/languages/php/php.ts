@@ -7,6 +7,7 @@ import {
   copyFrom,
   type Draft,
   env,
+  listens,
   type Reasoned,
   type Refusal,
   refuse,
@@ -24,6 +25,7 @@ import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts
 import { chooseAssets, nodeStage } from '../assets.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
+import { toObject } from '../node/json.ts'
 import { readExtensions, readRequired } from './extensions.ts'
 import { findFramework } from './frameworks.ts'
 
@@ -107,7 +109,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       },
     ],
     ignore: ['node_modules', ...(hasPackages ? ['vendor'] : []), 'storage/logs/*', 'var/cache', 'var/log'],
-    port: isWorker ? null : 8080,
+    port: listens(wishes) ? 8080 : null,
     proposals: framework?.migration
       ? [
           {
@@ -123,7 +125,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
 /** Scripts and the autoloader need the sources, which come later. */
 function installFirst(app: Tree): Step[] {
   const { repositories } = app.json('composer.json')
-  const isLocal = /"type":"path"/.test(JSON.stringify(repositories ?? null))
+  const isLocal = Object.values(repositories ?? {}).some((one) => toObject(one).type === 'path')
   return [
     copyFrom('composer', ['/usr/bin/composer'], '/usr/local/bin/'),
     isLocal

@@ -6,6 +6,7 @@ import {
   copyFrom,
   type Draft,
   env,
+  listens,
   type Proposal,
   type Reasoned,
   type Refusal,
@@ -78,7 +79,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     user,
     start(runs.command),
   ]
-  const listens = wishes.type !== 'background_worker' && (wishes.start !== null || own?.listens === true)
+  const hasPort = listens(wishes) && (wishes.start !== null || own?.listens === true)
   return {
     title: ['Python', framework].filter(Boolean).join(' with '),
     choices: [
@@ -96,7 +97,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       { name: 'app', from: slim, steps: lastSteps },
     ],
     ignore: ['**/__pycache__', '**/*.pyc', '.venv', 'venv', '.pytest_cache'],
-    port: listens ? 8000 : null,
+    port: hasPort ? 8000 : null,
     proposals: framework === 'Django' ? migration(app) : [],
   }
 }

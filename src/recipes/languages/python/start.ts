@@ -67,10 +67,9 @@ function serve(app: Tree, framework: Framework, target: Target, names: Set<strin
 
 /** `main:app` for `app = FastAPI()` in main.py. */
 function findTarget(app: Tree, { makes, attribute = '' }: Framework): Target | null {
-  const made = new RegExp(
-    `^(\\w+)(?:\\s*,\\s*\\w+)*\\s*(?::[^=\\n]+)?=\\s*(?:await\\s+)?(?:[\\w.]+\\.)?(?:${makes.source})\\(`,
-    'm',
-  )
+  const blank = '[ \\t]*'
+  const names = `(\\w+)(?:${blank},${blank}\\w+)*${blank}(?::[^=\\n]+)?`
+  const made = new RegExp(`^${names}=${blank}(?:await\\s+)?(?:[\\w.]+\\.)?(?:${makes.source})\\(`, 'm')
   for (const file of sources(app)) {
     const [, name] = made.exec(app.text(file)) ?? []
     if (name) return { text: [`${toModule(file)}:${name}`, attribute].filter(Boolean).join('.'), file }

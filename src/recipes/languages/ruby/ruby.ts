@@ -6,6 +6,7 @@ import {
   copyFrom,
   type Draft,
   env,
+  listens,
   type Proposal,
   type Reasoned,
   type Refusal,
@@ -107,7 +108,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         : { name: 'site', from: 'scratch', steps: [copyFrom('build', ['/site'], '/site')] },
     ],
     ignore: ['node_modules', 'log/*', 'tmp/*', '.bundle', 'vendor/bundle'],
-    port: runs === null || isBot || wishes.type === 'background_worker' ? null : 3000,
+    port: runs === null || isBot || !listens(wishes) ? null : 3000,
     site: runs ? null : { folder: '/site', fallback: false },
     proposals: gems.has('rails') && app.hasFolder('db') ? [migration] : [],
   }

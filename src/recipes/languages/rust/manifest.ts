@@ -1,6 +1,9 @@
 // The packages of a Cargo.toml, and their programs.
 import { posix } from 'node:path'
 import type { Tree } from '../../tree.ts'
+import { fits } from '../node/workspace.ts'
+
+const maxMembers = 100
 
 export interface Program {
   name: string
@@ -44,18 +47,11 @@ export function findPrograms(tree: Tree): Program[] {
 function findFolders(tree: Tree): string[] {
   const { workspace, package: top } = readManifest(tree)
   const members = toList(workspace?.['default-members'] ?? workspace?.members)
-  const isMember = members.map((glob) => new RegExp(`^${toPattern(posix.normalize(glob))}$`))
+  const globs = members.slice(0, maxMembers).map((glob) => posix.normalize(glob))
   const folders = tree.find(/\/Cargo\.toml$/).map((path) => posix.dirname(path))
-  const found = folders.filter((folder) => isMember.some((pattern) => pattern.test(folder)))
+  const found = folders.filter((folder) => globs.some((glob) => fits(folder, glob)))
   const hasTop = top !== undefined && (workspace?.['default-members'] === undefined || members.includes('.'))
   return [...(hasTop ? [''] : []), ...found]
-}
-
-function toPattern(glob: string): string {
-  return glob
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*+/g, '[^/]*')
-    .replace(/\?/g, '[^/]')
 }
 
 /** Those of `[[bin]]`, and of the usual places. */

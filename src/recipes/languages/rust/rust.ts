@@ -4,6 +4,7 @@ import {
   copy,
   type Draft,
   env,
+  listens,
   type Reasoned,
   type Refusal,
   refuse,
@@ -89,7 +90,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       },
     ],
     ignore: ['target'],
-    port: wishes.type === 'background_worker' ? null : isRocket ? 8000 : 8080,
+    port: !listens(wishes) ? null : isRocket ? 8000 : 8080,
   }
 }
 
