@@ -103,9 +103,10 @@ const php = debian('trixie', {
   },
 })
 
-const rust = debian('forky', {
+// Of the release that its programs then run on.
+const rust = debian('bookworm', {
   name: 'rust',
-  packages: ['cargo', 'gcc', 'libc6-dev'],
+  packages: ['cargo-web', 'gcc', 'libc6-dev'],
   env: ['CARGO_HOME=/usr/local/cargo'],
 })
 

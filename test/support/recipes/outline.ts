@@ -22,13 +22,16 @@ const installPatterns = [
   /\b(yarn)(?: install|$| --)/,
   /\b(bun) install/,
 ]
-const buildPattern =
-  /\b(?:npm|pnpm|yarn|bun)(?: run)? build\b|\b(?:turbo|nx|vite|next|astro)(?: run)? build\b/
+const buildPatterns = [
+  /\b(?:npm|pnpm|yarn|bun)(?: run)? build\b/,
+  /\b(?:turbo|nx|vite|next|astro)(?: run)? build\b/,
+  /\bnx run \S+:build\b/,
+]
 
 function outline(commands: string[], starts: string | null, scripts: Record<string, string>): Outline {
   const find = (command: string) => installPatterns.flatMap((pattern) => pattern.exec(command)?.[1] ?? [])
   const [installer = null] = commands.flatMap(find)
-  const builds = commands.some((command) => buildPattern.test(command))
+  const builds = commands.some((command) => buildPatterns.some((pattern) => pattern.test(command)))
   return { installer, builds, starts: starts === null ? null : resolve(starts, scripts) }
 }
 
@@ -36,6 +39,7 @@ function outline(commands: string[], starts: string | null, scripts: Record<stri
 function resolve(command: string, scripts: Record<string, string>): string {
   const [, script = ''] = /^(?:npm|pnpm|yarn|bun)(?: run)? (\S+)$/.exec(command) ?? []
   return (scripts[script]?.trim() ?? command)
+    .replace(/^cd \S+ && /, '')
     .replace(/^npx /, '')
     .replace(/\$\{PORT:-\d+\}/g, '$PORT')
     .replace(/^(\.\/out|\.\/bin\/\S+|\/app\/bin\/\S+)$/, 'its program')
