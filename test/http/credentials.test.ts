@@ -264,6 +264,7 @@ const list: Record<RequiredCredentials, string[]> = {
   ],
   'read service': [
     'GET /api/v1/services/{id}',
+    'GET /api/v1/services/{id}/recipe',
     'GET /api/v1/services/{id}/status',
     'GET /api/v1/services/{id}/logs',
     'GET /api/v1/services/{id}/domains',
