@@ -8,7 +8,7 @@ const maxFound = 5
 const dockerfileName = /^([\w-]+\.)?(dockerfile|containerfile)(\.(?!dockerignore$)[\w-]+)?$/i
 const skippedFolders = new Set(['.git', 'node_modules', 'vendor'])
 
-/** Paths relative to the directory, those nearest to its top first; at most 5. */
+/** Paths relative to the directory, to show to people, those nearest to its top first; at most 5. */
 export async function findDockerfiles(directory: string): Promise<string[]> {
   const found: string[] = []
   const folders = ['']
@@ -23,7 +23,7 @@ export async function findDockerfiles(directory: string): Promise<string[]> {
       if (entry.isDirectory() && !skippedFolders.has(entry.name)) folders.push(path)
       else if (entry.isFile() && dockerfileName.test(entry.name)) names.push(path)
     }
-    found.push(...names.sort())
+    found.push(...names.sort().map((path) => path.replace(/\p{Cc}/gu, '?')))
     if (found.length >= maxFound) return found.slice(0, maxFound)
   }
   return found

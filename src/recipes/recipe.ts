@@ -145,11 +145,6 @@ export function toChoice(command: Reasoned | null): Choice[] {
   return command ? [{ what: command.command, reason: command.reason }] : []
 }
 
-/** Jobs and workers listen on no port. */
-export function listens({ type }: Wishes): boolean {
-  return type !== 'background_worker' && type !== 'cron_job'
-}
-
 export function isRefusal(outcome: object): outcome is Refusal {
   return 'problem' in outcome
 }

@@ -214,6 +214,18 @@ test('values of .env, env_file and the shell become secrets by name, those of th
   assert.deepEqual(secrets, ['A', 'C', 'SHELL'])
 })
 
+test('a value of .env with a password in it stays a secret, also if it names a service', () => {
+  const env = new Map([
+    ['API_URL', 'http://user:hunter2@api:3000/'],
+    ['CACHE_URL', 'redis://cache'],
+  ])
+  const others = '  cache: { image: redis:7 }\n  api: { image: b }\n'
+  const text = `services:\n  web: { image: a, environment: [API_URL, CACHE_URL] }\n${others}`
+  const { blueprint } = importCompose(text, { env, base: '.', readEnvFile: () => null })
+  assert.deepEqual(blueprint.services?.web?.secrets, ['API_URL'])
+  assert.deepEqual(blueprint.services?.web?.env, { CACHE_URL: '${{datastore.cache.connectionString}}' })
+})
+
 test('names become those of Berth, and anchors and merges are resolved', () => {
   const { blueprint, remaining } = read(`
 x-base: &base { image: a, restart: always }

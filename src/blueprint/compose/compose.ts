@@ -6,7 +6,7 @@ import { carriers, type Reading } from './carriers.ts'
 import { type Draft, listOf, type Variable } from './draft.ts'
 import { interpolate } from './interpolate.ts'
 import { reasonFor } from './reasons.ts'
-import { refer, withReferences } from './references.ts'
+import { isOpen, refer, withReferences } from './references.ts'
 
 export interface Remaining {
   line: number
@@ -153,7 +153,8 @@ function connect(draft: Draft, drafts: Draft[], remark: Remark): void {
   const others = drafts.filter((one) => one !== draft)
   for (const [key, value] of env) {
     const rewritten = withReferences(key, value, others)
-    if (rewritten === null) continue
+    // The rest of a value from .env may be a password too.
+    if (rewritten === null || (secrets.has(key) && !isOpen(rewritten))) continue
     env.set(key, rewritten)
     secrets.delete(key)
   }

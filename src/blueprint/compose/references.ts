@@ -17,6 +17,11 @@ export function withReferences(key: string, value: string, others: Draft[]): str
   return rewritten === value ? null : rewritten
 }
 
+/** Whether a value has nothing but references and what joins them to an address. */
+export function isOpen(value: string): boolean {
+  return /^([a-z][\w+.]*:\/\/)?[:@]*(:\d+)?\/?$/i.test(value.replace(/\$\{\{[^{}]*\}\}/g, ''))
+}
+
 export function refer({ kind, name }: Draft, property: string): string {
   return `\${{${kind === 'service' ? 'service' : 'datastore'}.${name}.${property}}}`
 }

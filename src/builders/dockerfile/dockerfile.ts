@@ -64,7 +64,7 @@ async function findPath({
 
 async function missingDockerfile({ checkout, settings, live }: BuildJob, path: string): Promise<Failure> {
   const message = `there is no ${path} in the source`
-  const others = (await findDockerfiles(checkout)).map((other) => other.replace(/\p{Cc}/gu, '?'))
+  const others = await findDockerfiles(checkout)
   if (others[0] !== undefined) {
     const list = others.join(', ')
     return new Failure('dockerfile_not_found', `${message}; it has ${list}`).with({ dockerfile: others[0] })

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { streamLines } from '../../docker/engine/stream-lines.ts'
 import { Failure } from '../../errors.ts'
 import type { Builder, BuildJob } from '../builder.ts'
 import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
@@ -93,11 +93,14 @@ async function runProgram(
   })
   const kill = () => killGroup(child)
   signal.addEventListener('abort', kill, { once: true })
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => log.build('system', line, null))
-  }
+  const printed = [child.stdout, child.stderr].map(async (stream) => {
+    for await (const line of streamLines(stream)) log.build('system', line, null)
+  })
   try {
-    const exitCode = await ended(name, child)
+    const [exitCode] = await Promise.all([ended(name, child), ...printed]).catch((error: unknown) => {
+      kill()
+      throw error
+    })
     signal.throwIfAborted()
     if (exitCode !== 0) throw new Failure('build_failed', `${name} exited with code ${exitCode}`)
   } finally {

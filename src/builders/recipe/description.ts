@@ -10,9 +10,10 @@ export function describeRecipe(
   { title, choices, preDeploy, proposals, workers }: Recipe,
   { serviceName, settings, live }: Pick<BuildJob, 'serviceName' | 'settings' | 'live'>,
 ): string[] {
+  const reason = settings.builder === 'recipe' ? '' : 'there is no Dockerfile: '
   return [
     ...describeChange(live?.recipe ?? null, printed),
-    `there is no Dockerfile: building by recipe ${printed.version} (${title})`,
+    `${reason}building by recipe ${printed.version} (${title})`,
     ...choices.map(({ what, reason }) => `${what}: ${reason}`),
     ...(printed.pre_deploy_command !== null && settings.pre_deploy_command === null && preDeploy
       ? [`before the new version starts, this runs in its image: ${preDeploy.command} (${preDeploy.reason})`]

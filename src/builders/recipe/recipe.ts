@@ -59,16 +59,17 @@ async function buildByRecipe(job: BuildJob): Promise<void> {
   const { site } = chosen
   if (site === null) await buildPrinted(job, chosen, printed, job.image)
   else await serveTree(job, () => buildPrinted(job, chosen, printed, job.tree), site)
+  // Again, with the images that its tags meant.
   await job.keepRecipe(printed)
 }
 
-const chosen = new WeakMap<BuildJob, Promise<Recipe | Refusal>>()
+const outcomes = new WeakMap<BuildJob, Promise<Recipe | Refusal>>()
 
-/** Reads the source once. */
+/** Reads the source once: whether a recipe fits, and which one, are asked separately. */
 function choose(job: BuildJob): Promise<Recipe | Refusal> {
-  const choice = chosen.get(job) ?? readAndChoose(job)
-  chosen.set(job, choice)
-  return choice
+  const outcome = outcomes.get(job) ?? readAndChoose(job)
+  outcomes.set(job, outcome)
+  return outcome
 }
 
 async function readAndChoose(job: BuildJob): Promise<Recipe | Refusal> {
@@ -137,7 +138,7 @@ function noteBases(log: BuildJob['log'], digests: ReleaseRecipe['base_images']):
 
 /** Has what was looked for, and what comes closest. */
 async function explainRefusal(job: BuildJob, { problem, lookedFor, apps }: Refusal): Promise<Failure> {
-  const dockerfiles = (await findDockerfiles(job.checkout)).map((path) => path.replace(/\p{Cc}/gu, '?'))
+  const dockerfiles = await findDockerfiles(job.checkout)
   const compose = (await readdir(job.checkout)).find((name) => /^(docker-)?compose\.ya?ml$/.test(name))
   if (compose) job.log.info(`${compose} is not read: each of its services becomes a service`)
   const isAsked = job.settings.builder === 'recipe'

@@ -1,5 +1,7 @@
 // Deno: a server by its start task or its main file, and pages that a task builds.
+import { listens } from '../../domain/service-types.ts'
 import type { Facts } from '../facts.ts'
+import { toTexts } from '../json.ts'
 import {
   appUser,
   copy,
@@ -19,7 +21,6 @@ import {
 import type { Tree } from '../tree.ts'
 import { chooseVersion, readVersionFiles } from '../versions.ts'
 import type { Language } from './language.ts'
-import { toTexts } from './node/json.ts'
 
 const supported = { tags: ['1', '2'], usual: '2' }
 /** Where Deno.serve listens without a wish. */
@@ -81,7 +82,7 @@ function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
         ],
       },
     ],
-    port: wishes.type === 'web_service' || wishes.type === 'private_service' ? usualPort : null,
+    port: listens(wishes) ? usualPort : null,
   }
 }
 

@@ -1,12 +1,12 @@
 // A script that starts whatever it wants.
 
+import { listens } from '../../domain/service-types.ts'
 import type { Facts } from '../facts.ts'
 import {
   appUser,
   copy,
   type Draft,
   env,
-  listens,
   run,
   start,
   toChoice,

@@ -9,7 +9,7 @@ import { choicesOf, instructionsOf, recipeOf, refusalOf } from '../../support/re
 const manifestOf = (manifest: object) => readManifest(treeOf({ 'package.json': JSON.stringify(manifest) }))
 const last = (files: Record<string, string | object>) => instructionsOf({ files }).at(-1)
 
-test('scripts that serve developers are told from those that serve visitors', () => {
+test('a start script that runs a development server is recognized', () => {
   const scripts = { develop: 'gatsby develop', loop: 'npm run loop' }
   const manifest = manifestOf({ scripts })
   const development = [

@@ -55,7 +55,7 @@ test('of several packages that can start, none is guessed', () => {
   assert.deepEqual(apps, ['apps/api', 'apps/web'])
 })
 
-test('a top that starts all its packages is none of them', () => {
+test('the root of a workspace that starts all of its packages is not an app', () => {
   const top = {
     workspaces: ['apps/*'],
     scripts: { start: 'turbo run start' },

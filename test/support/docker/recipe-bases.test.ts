@@ -16,7 +16,7 @@ async function readImage(): Promise<{
   return status === 200 ? JSON.parse(text) : null
 }
 
-test('a stand-in has the official tag as long as somebody needs it', async (t) => {
+test('a stand-in keeps the official tag while a test uses it', async (t) => {
   const before = await readImage()
   if (before) return t.skip(`${reference} is on the engine already`)
 

@@ -101,7 +101,7 @@ export const borders: Border[] = [
     of: 'src/recipes/',
     packages: ['diff', 'package-manager-detector', 'semver', 'smol-toml'],
     node: true,
-    values: ['src/recipes/'],
+    values: ['src/recipes/', 'src/domain/service-types.ts', 'src/domain/shell-word.ts'],
     types: [],
   },
   { of: 'src/archive/', packages: [], node: true, values: ['src/archive/', 'src/errors.ts'], types: [] },

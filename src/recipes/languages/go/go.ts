@@ -1,11 +1,11 @@
 // Go: a static program of a module or a workspace.
 import { posix } from 'node:path'
+import { listens } from '../../../domain/service-types.ts'
 import type { Facts } from '../../facts.ts'
 import {
   copy,
   type Draft,
   env,
-  listens,
   type Reasoned,
   type Refusal,
   refuse,

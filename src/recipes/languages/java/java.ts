@@ -1,5 +1,6 @@
 // Java and its relatives: what Maven or Gradle build.
 import { posix } from 'node:path'
+import { listens } from '../../../domain/service-types.ts'
 import type { Facts } from '../../facts.ts'
 import {
   appUser,
@@ -7,7 +8,6 @@ import {
   copyFrom,
   type Draft,
   env,
-  listens,
   type Reasoned,
   type Refusal,
   refuse,

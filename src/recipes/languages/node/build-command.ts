@@ -1,10 +1,10 @@
 // The command that builds an app, in a workspace after the packages that it needs.
+import { quote } from '../../../domain/shell-word.ts'
 import type { Reasoned, Wishes } from '../../recipe.ts'
 import type { App } from './app.ts'
 import type { Framework } from './frameworks.ts'
 import { hasPackage } from './manifest.ts'
 import type { PackageManager } from './package-manager.ts'
-import { quote } from './shell.ts'
 import { listNeeded } from './workspace.ts'
 
 /** Commands run at the top of the workspace. */

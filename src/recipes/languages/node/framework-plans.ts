@@ -1,11 +1,11 @@
 // Frameworks that make a server or pages, as their settings say.
 import { posix } from 'node:path'
 import semver from 'semver'
+import { toObject, toText } from '../../json.ts'
 import { type Refusal, refuse } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { type App, usesPrisma } from './app.ts'
 import type { FrameworkRow } from './framework-table.ts'
-import { toObject, toText } from './json.ts'
 import { findRange, hasPackage } from './manifest.ts'
 import { findMigration } from './migrations.ts'
 import { type Plan, publish, type Server, serve } from './plan.ts'

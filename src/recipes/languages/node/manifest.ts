@@ -1,7 +1,7 @@
 // The package.json of a folder, as far as rules read it.
 import { posix } from 'node:path'
+import { toList, toObject, toText, toTexts } from '../../json.ts'
 import type { Tree } from '../../tree.ts'
-import { toList, toObject, toText, toTexts } from './json.ts'
 
 type Texts = Record<string, string>
 

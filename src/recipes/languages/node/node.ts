@@ -1,5 +1,6 @@
 // Node.js and Bun: servers with a start command, and pages that a framework builds.
 import { posix } from 'node:path'
+import { listens } from '../../../domain/service-types.ts'
 import type { Facts } from '../../facts.ts'
 import { type Choice, type Draft, isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
 import type { Language } from '../language.ts'
@@ -63,7 +64,6 @@ function draftServer(work: Work, plan: Server, { type }: Wishes): Draft {
   const migration = findMigration(app)
   const prune = choosePrune(app, plan, migration)
   const browser = findBrowser(app)
-  const listens = type === 'web_service' || type === 'private_service'
   return {
     title: titleOf(isBun ? 'Bun' : 'Node.js', framework),
     choices: [
@@ -73,7 +73,7 @@ function draftServer(work: Work, plan: Server, { type }: Wishes): Draft {
       ...(browser ? [browser.choice] : []),
     ],
     stages: [buildStage(work, isBun, prune.command), serverStage(app, plan, isBun)],
-    port: listens ? (findPort(app.manifest, plan.start) ?? usualPort) : null,
+    port: listens({ type }) ? (findPort(app.manifest, plan.start) ?? usualPort) : null,
     proposals: migration ? [migration.proposal] : [],
   }
 }

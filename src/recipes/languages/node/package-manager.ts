@@ -1,11 +1,12 @@
 // The package manager of a source: which one, in which version, and its commands.
+
 import { LOCKS } from 'package-manager-detector/constants'
 import semver from 'semver'
+import { quote } from '../../../domain/shell-word.ts'
 import type { Choice } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { readVersionFiles } from '../../versions.ts'
 import { hasPackage, type Manifest } from './manifest.ts'
-import { quote } from './shell.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface PackageManager {

@@ -1,4 +1,5 @@
 // Chooses between the start script, what a framework builds, and a main file.
+import { listens } from '../../../domain/service-types.ts'
 import { isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
 import { type App, runsTypescript } from './app.ts'
 import type { Framework } from './frameworks.ts'
@@ -11,8 +12,7 @@ export function choosePlan(
   { type, start, publishDir }: Wishes,
 ): Plan | Refusal {
   const planned = framework?.plan ?? null
-  const listens = type !== 'background_worker' && type !== 'cron_job'
-  const usual = planned && !isRefusal(planned) && (isServer(planned) || listens) ? planned : null
+  const usual = planned && !isRefusal(planned) && (isServer(planned) || listens({ type })) ? planned : null
   const pages = usual && !isServer(usual) ? usual : null
   if (publishDir !== null)
     return publish(publishDir, 'publish_dir of the service', { fallback: pages?.fallback ?? false })

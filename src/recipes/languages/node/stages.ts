@@ -1,5 +1,7 @@
 // The stages of an image: one that builds, and one with what runs, or with the pages.
+
 import { posix } from 'node:path'
+import { quote } from '../../../domain/shell-word.ts'
 import {
   appUser,
   arg,
@@ -20,7 +22,6 @@ import { execute } from './build-command.ts'
 import type { Framework } from './frameworks.ts'
 import { findSecrets, installSteps } from './install.ts'
 import type { Server } from './plan.ts'
-import { quote } from './shell.ts'
 import { listCommands, usesManager } from './start.ts'
 
 const installing = /^(npm|pnpm|yarn|bun) (install|i|ci)\b|^yarn$/

@@ -1,13 +1,14 @@
 // PHP: served by FrankenPHP.
 import { posix } from 'node:path'
+import { listens } from '../../../domain/service-types.ts'
 import type { Facts } from '../../facts.ts'
+import { toObject } from '../../json.ts'
 import {
   appUser,
   copy,
   copyFrom,
   type Draft,
   env,
-  listens,
   type Reasoned,
   type Refusal,
   refuse,
@@ -25,7 +26,6 @@ import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts
 import { chooseAssets, nodeStage } from '../assets.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
-import { toObject } from '../node/json.ts'
 import { readExtensions, readRequired } from './extensions.ts'
 import { findFramework } from './frameworks.ts'
 

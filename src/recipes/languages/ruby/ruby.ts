@@ -1,4 +1,5 @@
 // Ruby: its gems, and the assets of Rails.
+import { listens } from '../../../domain/service-types.ts'
 import type { Facts } from '../../facts.ts'
 import {
   appUser,
@@ -6,7 +7,6 @@ import {
   copyFrom,
   type Draft,
   env,
-  listens,
   type Proposal,
   type Reasoned,
   type Refusal,

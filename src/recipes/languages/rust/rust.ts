@@ -1,10 +1,10 @@
 // Rust: a program of a package or a workspace.
+import { listens } from '../../../domain/service-types.ts'
 import type { Facts } from '../../facts.ts'
 import {
   copy,
   type Draft,
   env,
-  listens,
   type Reasoned,
   type Refusal,
   refuse,
