@@ -3,14 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chooseRecipe, isRefusal, printDockerfile } from '../../src/recipes/index.ts'
 import { treeOf } from '../../src/recipes/tree.ts'
+import { fetchPage } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { provideBases, readBases } from '../support/docker/recipe-bases.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
 import { exampleIn } from '../support/http/manual.ts'
 
-const suite = daemonSuite()
+const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 
-/** Those whose packages and compilers are to be had without their own registries. */
-const built = ['node', 'javascript-frameworks', 'python', 'go', 'ruby', 'php']
+/** All but Java, whose image has no stand-in. */
+const built = 'node javascript-frameworks bun-and-deno python go ruby php rust'.split(' ')
 
 for (const name of built) {
   test(`the example of docs/${name}.md responds`, async (t) => {
@@ -24,9 +26,6 @@ for (const name of built) {
     const { name: service, first } = await createService(t, suite.api, files)
 
     assert.equal(first.status, 'live', first.error)
-    const { url } = await suite.api.get(`/services/${service}`)
-    const response = await fetch(url)
-    assert.equal(response.status, 200)
-    assert.match(await response.text(), /Hello from/)
+    assert.match(await fetchPage(suite.api, service), /Hello from/)
   })
 }
