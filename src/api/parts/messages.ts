@@ -14,7 +14,9 @@ export function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
     return sizeOf(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue.origin)
   if (issue.code === 'too_big')
     return sizeOf(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin)
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
+  // An empty text clears a setting, which is no choice to offer.
+  if (issue.code === 'invalid_value')
+    return `must be one of ${issue.values.map(String).filter(Boolean).join(', ')}`
   if (issue.code === 'invalid_format') return 'has an invalid format'
   if (issue.code === 'invalid_key') return issue.issues[0]?.message
   return undefined

@@ -113,7 +113,9 @@ function ended(name: string, child: ChildProcess): Promise<number | null> {
     child.on('close', resolve)
     child.on('error', (error: NodeJS.ErrnoException) => {
       const reason =
-        error.code === 'ENOENT' ? 'is not on the PATH of berthd' : `did not start: ${error.message}`
+        error.code === 'ENOENT'
+          ? 'is not on the PATH of berthd: install it there, or choose another --builder'
+          : `did not start: ${error.message}`
       reject(new Failure('build_failed', `${name} ${reason}`))
     })
   })

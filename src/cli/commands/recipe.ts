@@ -1,4 +1,5 @@
 // `berth init`, which writes the Dockerfile of a recipe into a folder, and `berth recipe`, which shows it.
+import { statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, posix, resolve } from 'node:path'
 import type { Recipe as ServiceRecipe } from '../../api/recipe.ts'
@@ -6,7 +7,7 @@ import type { Recipe, Settings } from '../../recipes/index.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
-import { CliFailure, exitCodes } from '../failure.ts'
+import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
 import { isFolderPath } from '../service/resolve-target.ts'
 import { plain, type Style } from '../terminal/output.ts'
@@ -95,6 +96,9 @@ async function makeRecipe(cli: Cli, folder: string, options: InitOptions): Promi
   const { printDockerfile, printIgnoreFile } = await import('../../recipes/index.ts')
   const { chooseLocalRecipe } = await import('../source/local-recipe.ts')
   const { listSource } = await import('../source/source-entries.ts')
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw usageFailure(`${folder} is not a folder`, 'berth init DIR')
+  }
   const source = await listSource(folder, { signal: cli.signal, onProgress: () => {} })
   const recipe = await chooseLocalRecipe(source, {
     rootDir: options.rootDir,

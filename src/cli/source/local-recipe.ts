@@ -42,9 +42,7 @@ async function noRecipe(folder: string, { problem, lookedFor, apps }: Refusal): 
 }
 
 function advise(app: string | undefined): string {
-  return app === undefined
-    ? 'add a Dockerfile, or say how it starts: --start-command'
-    : `say which one: --root-dir ${app}`
+  return app === undefined ? 'add a Dockerfile' : `say which one: --root-dir ${app}`
 }
 
 /** `   node 24       engines.node ">=22" in package.json`, and what else a user should know. */

@@ -28,7 +28,7 @@ export const unknown: Language = {
   isHere: (app) => find(app) !== null,
   draft({ app }) {
     const { name, path } = find(app) ?? { name: '', path: '' }
-    return refuse(`${name} is not known yet (there is ${path}): add a Dockerfile`)
+    return refuse(`${name} is not known yet (there is ${path})`)
   },
 }
 

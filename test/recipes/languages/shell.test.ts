@@ -32,9 +32,9 @@ test('a Staticfile says which folder is served, and what unknown paths are', () 
 })
 
 const unknowns: Record<string, string> = {
-  'mix.exs': 'Elixir is not known yet (there is mix.exs): add a Dockerfile',
-  'api/api.csproj': '.NET is not known yet (there is api/api.csproj): add a Dockerfile',
-  'archetypes/default.md': 'Hugo is not known yet (there is archetypes/default.md): add a Dockerfile',
+  'mix.exs': 'Elixir is not known yet (there is mix.exs)',
+  'api/api.csproj': '.NET is not known yet (there is api/api.csproj)',
+  'archetypes/default.md': 'Hugo is not known yet (there is archetypes/default.md)',
 }
 
 for (const [path, problem] of Object.entries(unknowns))
