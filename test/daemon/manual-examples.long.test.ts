@@ -11,10 +11,9 @@ import { exampleIn } from '../support/http/manual.ts'
 
 const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 
-/** All but Java, whose image has no stand-in. */
-const built = 'node javascript-frameworks bun-and-deno python go ruby php rust'.split(' ')
+const languages = 'node javascript-frameworks bun-and-deno python go ruby php java rust'.split(' ')
 
-for (const name of built) {
+for (const name of languages) {
   test(`the example of docs/${name}.md responds`, async (t) => {
     const files = exampleIn(`docs/${name}.md`)
     const tree = treeOf(files)

@@ -55,16 +55,18 @@ const standIns: StandIn[] = [
   { tag: /^ruby:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => ruby },
   { tag: /^dunglas\/frankenphp:1-php[\d.]+$/, make: () => php },
   { tag: /^rust:[\d.]+(?:-bookworm|-trixie)?(?:-slim)?$/, make: () => rust },
+  { tag: /^maven:3-eclipse-temurin-\d+$/, make: () => maven },
+  { tag: /^eclipse-temurin:\d+-jre$/, make: () => java },
   { tag: /^alpine:[\d.]+$/, make: () => alpine },
   { tag: /^oven\/bun:([\d.]+)(?:-debian|-slim)?$/, make: (version) => bun(version) },
   { tag: /^denoland\/deno:(?:debian-)?([\d.]+)$/, make: (version) => deno(version) },
   { tag: /^gcr\.io\/distroless\/(?:static|base|cc)-debian1[23](?::\w+)?$/, make: () => distroless },
 ]
 
-const runtime = debian('bookworm', { name: 'runtime', packages: ['libstdc++6'] })
+const runtime = debian('bookworm', { name: 'runtime', packages: ['libstdc++6', 'usr-is-merged'] })
 const compilers = debian('bookworm', {
   name: 'compilers',
-  packages: ['g++', 'git', 'make', 'python3', 'pkg-config'],
+  packages: ['g++', 'git', 'make', 'python3', 'pkg-config', 'usr-is-merged'],
 })
 
 const python = debian('trixie', {
@@ -108,6 +110,24 @@ const rust = debian('bookworm', {
   name: 'rust',
   packages: ['cargo-web', 'gcc', 'libc6-dev'],
   env: ['CARGO_HOME=/usr/local/cargo'],
+})
+
+const java = debian('trixie', {
+  name: 'java',
+  packages: ['openjdk-21-jre-headless'],
+  finish: async (root) => linkJava(root, ['java']),
+})
+
+/** Of Maven's packages, it has those that Debian has, and asks for no others. */
+const maven = debian('trixie', {
+  name: 'maven',
+  packages: ['maven', 'maven-debian-helper', 'openjdk-21-jdk-headless'],
+  env: ['JAVA_HOME=/usr/lib/jvm/default-java'],
+  async finish(root) {
+    linkJava(root, ['java', 'javac'])
+    root.symlink('usr/local/bin/mvn', '/usr/share/maven/bin/mvn')
+    root.file('etc/maven/settings.xml', root.read('etc/maven/settings-debian.xml'))
+  },
 })
 
 const alpine: TestRecipe = {
@@ -186,6 +206,12 @@ async function addManagers(root: RootFilesystem, modules: string): Promise<void>
   linkPrograms(root, `${modules}/corepack/dist`, { corepack: 'corepack.js' })
   await unpackNpm(root, 'yarn@1.22.22', 'opt/yarn')
   linkPrograms(root, 'opt/yarn/bin', { yarn: 'yarn.js' })
+}
+
+function linkJava(root: RootFilesystem, programs: string[]): void {
+  const [home = ''] = root.paths('usr/lib/jvm').flatMap((path) => /^(.*)\/bin\/java$/.exec(path)?.[1] ?? [])
+  root.symlink('usr/lib/jvm/default-java', `/${home}`)
+  for (const name of programs) root.symlink(`usr/local/bin/${name}`, `/${home}/bin/${name}`)
 }
 
 function linkPrograms(root: RootFilesystem, folder: string, programs: Record<string, string>): void {
