@@ -6,7 +6,15 @@ const maxEntries = 20_000
 const maxFound = 5
 /** `Dockerfile`, `Dockerfile.prod`, `api.Dockerfile`, `dockerfile`, `Containerfile`. */
 const dockerfileName = /^([\w-]+\.)?(dockerfile|containerfile)(\.(?!dockerignore$)[\w-]+)?$/i
+const usualNames = [/^Dockerfile$/, /^dockerfile$/i, /^containerfile$/i]
 const skippedFolders = new Set(['.git', 'node_modules', 'vendor'])
+
+/** Which name of a folder is its Dockerfile: in any case of letters, and by the name that Podman gives it. */
+export function findUsualDockerfile(names: readonly string[], type?: string): string | undefined {
+  // For a site, only the exact name has ever counted.
+  const patterns = type === 'static_site' ? usualNames.slice(0, 1) : usualNames
+  return patterns.flatMap((pattern) => names.filter((name) => pattern.test(name)))[0]
+}
 
 /** Paths relative to the directory, to show to people, those nearest to its top first; at most 5. */
 export async function findDockerfiles(directory: string): Promise<string[]> {

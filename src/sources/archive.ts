@@ -1,12 +1,13 @@
 // Unpacks the uploaded archive of a deploy. Of each service, the last archive stays, and those that a deploy
 // will unpack.
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DeploySource } from '../../machines/deploy/deploy-context.ts'
 import type { ActorRecord } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceSettings } from '../../storage/services.ts'
 import { unpackArchive } from '../archive/unpack.ts'
+import { findUsualDockerfile } from '../domain/dockerfiles.ts'
 import { Failure, messageOf } from '../errors.ts'
 import { size } from '../quantities.ts'
 import type { FetchJob, Source } from './source.ts'
@@ -41,9 +42,10 @@ async function unpackSource(job: FetchJob) {
 
 /** Whether a path in the settings starts with it. With a Dockerfile, a site's path is inside its image. */
 function isFolderInSettings(tree: string, folder: string, settings: ServiceSettings): boolean {
-  const { root_dir, dockerfile_path, publish_dir } = settings
+  const { type, root_dir, dockerfile_path, publish_dir } = settings
   const inFolder = (path: string) => existsSync(join(tree, folder, path))
-  const path = root_dir ?? dockerfile_path ?? (inFolder('Dockerfile') ? null : publish_dir)
+  const hasDockerfile = findUsualDockerfile(readdirSync(join(tree, folder)), type) !== undefined
+  const path = root_dir ?? dockerfile_path ?? (hasDockerfile ? null : publish_dir)
   return path !== null && existsSync(join(tree, path)) && !inFolder(path)
 }
 

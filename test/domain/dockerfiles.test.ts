@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findDockerfiles } from '../../src/domain/dockerfiles.ts'
+import { findDockerfiles, findUsualDockerfile } from '../../src/domain/dockerfiles.ts'
 import { writeTree } from '../support/archive/write-tree.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
@@ -31,4 +31,12 @@ test('at most five are listed', async (t) => {
   )
 
   assert.equal((await findDockerfiles(directory)).length, 5)
+})
+
+test('the Dockerfile of a folder has any case and both names; for a site only the usual one', () => {
+  assert.equal(findUsualDockerfile(['containerfile', 'dockerfile', 'Dockerfile']), 'Dockerfile')
+  assert.equal(findUsualDockerfile(['Containerfile', 'DOCKERFILE']), 'DOCKERFILE')
+  assert.equal(findUsualDockerfile(['Containerfile']), 'Containerfile')
+  assert.equal(findUsualDockerfile(['Dockerfile.prod', 'Dockerfile.dockerignore']), undefined)
+  assert.equal(findUsualDockerfile(['dockerfile', 'Containerfile'], 'static_site'), undefined)
 })

@@ -1,7 +1,7 @@
 // Builds a Dockerfile of the source, and explains what is missing: it, or a file that it copies.
 import { readdir, realpath } from 'node:fs/promises'
 import { join, normalize, relative } from 'node:path'
-import { findDockerfiles } from '../../domain/dockerfiles.ts'
+import { findDockerfiles, findUsualDockerfile } from '../../domain/dockerfiles.ts'
 import { Failure } from '../../errors.ts'
 import { isInside, resolveInside } from '../../sources/source-path.ts'
 import type { Builder, BuildJob, Target } from '../builder.ts'
@@ -47,19 +47,14 @@ async function findDockerfile(job: BuildJob): Promise<BuildSource> {
   return { contextDir, dockerfile: relative(contextDir, dockerfile), sourceDir: await realpath(job.checkout) }
 }
 
-/** In the root dir, a Dockerfile may have any case, and the name that Podman gives it. */
 async function findPath({
   checkout,
   settings: { type, root_dir, dockerfile_path },
 }: BuildJob): Promise<string> {
   const folder = root_dir ?? '.'
   if (dockerfile_path !== null) return normalize(join(folder, dockerfile_path))
-  // For a site, only the exact name has ever counted.
-  if (type === 'static_site') return join(folder, 'Dockerfile')
   const names = await readdir(join(checkout, folder)).catch(() => [])
-  const usual = [/^Dockerfile$/, /^dockerfile$/i, /^containerfile$/i]
-  const found = usual.flatMap((pattern) => names.filter((name) => pattern.test(name)))
-  return join(folder, found[0] ?? 'Dockerfile')
+  return join(folder, findUsualDockerfile(names, type) ?? 'Dockerfile')
 }
 
 async function missingDockerfile({ checkout, settings, live }: BuildJob, path: string): Promise<Failure> {

@@ -1,8 +1,9 @@
 // `berth init`, which writes the Dockerfile of a recipe into a folder, and `berth recipe`, which shows it.
 import { statSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, posix, resolve } from 'node:path'
 import type { Recipe as ServiceRecipe } from '../../api/recipe.ts'
+import { findUsualDockerfile } from '../../domain/dockerfiles.ts'
 import type { Recipe, Settings } from '../../recipes/index.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
@@ -72,9 +73,8 @@ async function init(cli: Cli, directory: string, options: InitOptions): Promise<
   // In a workspace the build sees the whole source, and the Dockerfile is in the folder of its app.
   const isShared = posix.normalize(rootDir) !== (recipe.context || '.')
   const target = join(folder, rootDir)
-  await create(join(target, 'Dockerfile'), dockerfile).catch((error: unknown) => {
-    throw isExisting(error) ? alreadyThere(target) : error
-  })
+  if (findUsualDockerfile(await readdir(target))) throw alreadyThere(target)
+  await create(join(target, 'Dockerfile'), dockerfile)
   await create(join(target, isShared ? 'Dockerfile.dockerignore' : '.dockerignore'), ignoreFile).catch(
     (error: unknown) => {
       if (!isExisting(error)) throw error
@@ -128,7 +128,8 @@ async function showDifference(cli: Cli, directory: string, options: RecipeOption
   const folder = resolve(cli.cwd, directory)
   const { difference } = await import('../../recipes/index.ts')
   const { dockerfile } = await makeRecipe(cli, folder, options)
-  const path = join(folder, options.rootDir ?? '', 'Dockerfile')
+  const target = join(folder, options.rootDir ?? '')
+  const path = join(target, findUsualDockerfile(await readdir(target)) ?? 'Dockerfile')
   const own = await readFile(path, 'utf8').catch(() => {
     throw new CliFailure(`${path} does not exist`, {
       exitCode: exitCodes.notFound,

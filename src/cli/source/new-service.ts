@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import type { Service } from '../../api/service.ts'
+import { findUsualDockerfile } from '../../domain/dockerfiles.ts'
 import type { Recipe, Settings } from '../../recipes/index.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption, usageFailure, withResumeHint } from '../failure.ts'
@@ -53,7 +54,9 @@ export function serviceNameOf(folder: string): string | null {
 export async function guessService(source: Source, { type, rootDir }: GuessOptions): Promise<Guess> {
   const files = new Set(source.entries.map(({ path }) => path))
   const guess = { publishDir: null, rootDir: rootDir ?? null }
-  if ([...files].some((path) => isDockerfile(rootDir, path))) {
+  const inRoot = [...files].filter((path) => posix.relative(rootDir ?? '', posix.dirname(path)) === '')
+  const names = inRoot.map((path) => posix.basename(path))
+  if (findUsualDockerfile(names, type) !== undefined) {
     const site =
       type === 'static_site' ? siteFolders.find((folder) => files.has(`${folder}/index.html`)) : null
     const reason = 'built by its Dockerfile'
@@ -66,13 +69,6 @@ export async function guessService(source: Source, { type, rootDir }: GuessOptio
   })
   const reason = `built by a recipe: ${recipe.title}`
   return { ...guess, type: type ?? (recipe.site ? 'static_site' : 'web_service'), recipe, reason }
-}
-
-function isDockerfile(rootDir: string | undefined, path: string): boolean {
-  return (
-    posix.dirname(path) === posix.normalize(rootDir ?? '.') &&
-    /^(Docker|Container)file$/i.test(posix.basename(path))
-  )
 }
 
 function withIgnoredFolder({ folder }: Source, error: unknown): unknown {

@@ -31,6 +31,16 @@ test('init writes the Dockerfile once, and says why it is like this', async (t) 
   assert.match(second.stderr, /has a Dockerfile already.*\n.*berth recipe --diff/)
 })
 
+test('a Containerfile is an owned Dockerfile too', async (t) => {
+  const cwd = folderOf(t, { ...server, containerfile: 'FROM scratch\n' })
+  const init = await runBerth(t, ['init'], { cwd })
+  const diff = await runBerth(t, ['recipe', '--diff'], { cwd })
+
+  assert.match(init.stderr, /has a Dockerfile already/)
+  assert.equal(existsSync(join(cwd, 'Dockerfile')), false)
+  assert.match(diff.stdout, /^-FROM scratch$/m)
+})
+
 test('a dry run prints the Dockerfile and writes nothing', async (t) => {
   const cwd = folderOf(t, server)
   const { code, stdout } = await runBerth(t, ['init', '--dry-run', '--start-command', 'node other.js'], {

@@ -44,10 +44,16 @@ test('an explicit type wins', async (t) => {
   await assert.rejects(guess(t, { 'notes.txt': '' }), { message: /has no Dockerfile, and no recipe fits it/ })
 })
 
-async function guess(t: TestContext, files: Record<string, string>, type?: string) {
+test('a Dockerfile counts where the server looks for it', async (t) => {
+  assert.deepEqual(await guess(t, { 'web/containerfile': '' }, undefined, './web/'), ['web_service', null])
+  const site = { containerfile: '', 'public/index.html': '' }
+  assert.deepEqual(await guess(t, site, 'static_site'), ['static_site', null], 'its pages are in the source')
+})
+
+async function guess(t: TestContext, files: Record<string, string>, type?: string, rootDir?: string) {
   const folder = temporaryDirectory(t)
   writeTree(folder, files)
-  const { type: guessed, publishDir } = await guessService(await list(folder), { type })
+  const { type: guessed, publishDir } = await guessService(await list(folder), { type, rootDir })
   return [guessed, publishDir]
 }
 
