@@ -29,10 +29,19 @@ after(async () => kitchen?.close())
 
 for (const fixture of fixtures) {
   test(`${fixture.name} is ${fixture.result}`, options, async (t) => {
-    results.set(fixture.name, 'wrong')
-    if (fixture.result === 'refused') await checkRefusal(fixture)
-    else await checkRecipe(t, fixture)
     results.set(fixture.name, fixture.result)
+    if (fixture.result === 'refused') await check(t, fixture, 'it is refused', () => checkRefusal(fixture))
+    else await checkRecipe(t, fixture)
+  })
+}
+
+/** A part that fails does not end the test of the whole. */
+function check(t: TestContext, { name }: Fixture, title: string, work: () => unknown): Promise<void> {
+  return t.test(title, async () => {
+    const result = results.get(name) as string
+    results.set(name, 'wrong')
+    await work()
+    results.set(name, result)
   })
 }
 
@@ -44,16 +53,16 @@ async function checkRefusal(fixture: Fixture): Promise<void> {
 
 async function checkRecipe(t: TestContext, fixture: Fixture): Promise<void> {
   const recipe = chooseRecipe(await readFacts(treeOf(fixture)))
-  if (isRefusal(recipe)) assert.fail(`it is refused: ${recipe.problem}`)
+  if (isRefusal(recipe)) return check(t, fixture, 'it has a recipe', () => assert.fail(recipe.problem))
   const dockerfile = printDockerfile(recipe)
-  await t.test('its recipe is as expected', () => compareRecipe(fixture, recipe))
-  await t.test('its Dockerfile has no fault', () => {
+  await check(t, fixture, 'its recipe is as expected', () => compareRecipe(fixture, recipe))
+  await check(t, fixture, 'its Dockerfile has no fault', () => {
     assert.deepEqual(findFaults(dockerfile, { hasSite: recipe.site !== null }), [])
   })
-  await t.test('other tools see the same in it', async () => {
+  await check(t, fixture, 'other tools see the same in it', async () => {
     assert.deepEqual(await findDifferences(fixture, recipe), fixture.differs)
   })
-  if (fixture.result === 'served') await t.test('it is served', () => serve(fixture, recipe))
+  if (fixture.result === 'served') await check(t, fixture, 'it is served', () => serve(fixture, recipe))
 }
 
 function compareRecipe(fixture: Fixture, recipe: Recipe): void {
