@@ -19,18 +19,23 @@ export interface YamlFile {
 export function readYaml(text: string): YamlFile {
   const lines = new LineCounter()
   const options = { merge: true, prettyErrors: false }
-  const document = parseDocument(text, { ...options, lineCounter: lines })
-  const [error] = document.errors
-  if (error) throw new InvalidYaml(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
   try {
+    const document = parseDocument(text, { ...options, lineCounter: lines })
+    const [error] = document.errors
+    if (error) throw new InvalidYaml(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
+    const value = document.toJS()
+    // Throws for an alias inside of its own anchor.
+    JSON.stringify(value)
     return {
-      value: document.toJS(),
+      value,
       texts: parseDocument(text, { ...options, schema: 'failsafe' }).toJS(),
       lineOf: (path) => lines.linePos(offsetOf(document, path)).line,
     }
   } catch (problem) {
-    // An alias without its anchor, or aliases that multiply.
-    throw new InvalidYaml((problem as Error).message)
+    if (problem instanceof InvalidYaml) throw problem
+    // An alias without its anchor, aliases that multiply, or lists in lists without an end.
+    const isEndless = problem instanceof RangeError || problem instanceof TypeError
+    throw new InvalidYaml(isEndless ? 'it is nested without an end' : (problem as Error).message)
   }
 }
 

@@ -14,7 +14,7 @@ const env = new Map([
 function read(text: string) {
   const files: Record<string, { key: string; value: string }[]> = {
     'api.env': [
-      { key: 'KEY', value: 'abc' },
+      { key: 'WORD', value: 'abc' },
       { key: 'CACHE', value: 'redis://cache' },
     ],
   }
@@ -114,7 +114,20 @@ const remarks: [keys: string, left: RegExp][] = [
   ['image: a, environment: ["A=${NO}"]', /^services\.web\.environment\.0: not in \.env: NO/],
   ['image: a, profiles: [debug]', /^services\.web\.profiles: the service is left out/],
   ['image: "A B"', /^services\.web: image: image has a blank/],
-  ['image: a, deploy: { replicas: 0 }', /^services\.web: instances: must be at least 1/],
+  ['image: a, deploy: { replicas: 0 }', /^services\.web\.deploy\.replicas: '0' is no value/],
+  ['image: a, deploy: { replicas: 0.5 }', /^services\.web: instances: must be a whole number/],
+  ['image: a, mem_limit: 1k', /^services\.web: memory_limit_mb: must be 0 for the default, or at least 16/],
+  ['image: a, expose: [3000-3005]', /^services\.web\.expose\.0: a service has one port/],
+  ['image: a, expose: [80, 81]', /^services\.web\.expose\.1: a service has one port, and '81' is not it/],
+  ['image: a, expose: [81], ports: [80]', /^services\.web\.expose\.0: a service has one port/],
+  ["image: a, volumes: ['C:\\a:/a']", /^services\.web\.volumes\.0: an instance sees no files of the host/],
+  ['image: a, volumes: [{ source: d }]', /^services\.web\.volumes\.0: only a named volume becomes a disk/],
+  ['image: a, constructor: 1', /^services\.web\.constructor: Berth has no such setting/],
+  ['image: a, __proto__: { init: true }', /^services\.web\.__proto__: Berth has no such setting/],
+  ['build: { args: { "A.B": 1 } }', /^services\.web: build_args\.A\.B: must be letters/],
+  ['image: a, command: "x --token=${SECRET}"', /^services\.web\.command: it has a value of \.env or a pass/],
+  ['image: a, command: [x, "--password", abc]', /^services\.web\.command: it has a value of \.env/],
+  ['image: a, environment: [API_KEY=abc]', /^services\.web\.environment\.API_KEY: it looks secret/],
   [
     'image: a, healthcheck: { test: curl localhost/up http://localhost/up }',
     /health_check_path: a background worker/,
@@ -126,6 +139,25 @@ for (const [keys, expected] of remarks) {
     const { left } = web(keys)
     assert.equal(left.length, 1)
     assert.match(left[0]!, expected)
+  })
+}
+
+const numbers = {
+  mem_limit: ['lots', '""', '-1', 0, '1.2.3g', '1x', 'NaN'],
+  cpus: ['half', '""', '-1', 0, '0x10', '1e9', '.inf'],
+  scale: ['two', '""', '-1', 0, '0x2', '.nan'],
+  init: ['""', 'maybe'],
+  ports: ['[""]', '["0:0"]', '[99999]', '[-80]', '[1e3]', '["8000:abc"]', '[{ published: 80 }]', '[null]'],
+  expose: ['[""]', '[0]', '[99999]', '[abc/udp]'],
+}
+
+for (const [key, texts] of Object.entries(numbers)) {
+  test(`a ${key} without a meaning is named, and not set: ${texts.join(' ')}`, () => {
+    for (const text of texts) {
+      const { fields, left } = web(`image: a, ${key}: ${text}`)
+      assert.deepEqual({ ...fields, type: '' }, { type: '', image: 'a' }, String(text))
+      assert.match(left.join('\n'), new RegExp(`^services\\.web\\.${key}.*(no value|not it)[^\n]*$`))
+    }
   })
 }
 
@@ -208,9 +240,9 @@ test('a datastore whose password no variable has is named', () => {
 
 test('values of .env, env_file and the shell become secrets by name, those of the file stay', () => {
   const keys =
-    'env_file: api.env, environment: { A: "x${SECRET}", B: "${NO:-y}", C: "${NO}", KEY: z, SHELL: }'
+    'env_file: api.env, environment: { A: "x${SECRET}", B: "${NO:-y}", C: "${NO}", WORD: z, SHELL: }'
   const { env, secrets } = web(`image: a, ${keys}`, '  cache: { image: redis:7 }')
-  assert.deepEqual(env, { CACHE: '${{datastore.cache.connectionString}}', B: 'y', KEY: 'z' })
+  assert.deepEqual(env, { CACHE: '${{datastore.cache.connectionString}}', B: 'y', WORD: 'z' })
   assert.deepEqual(secrets, ['A', 'C', 'SHELL'])
 })
 
@@ -223,8 +255,35 @@ test('a value of .env with a password in it stays a secret, also if it names a s
   const text = `services:\n  web: { image: a, environment: [API_URL, CACHE_URL] }\n${others}`
   const { blueprint } = importCompose(text, { env, base: '.', readEnvFile: () => null })
   assert.deepEqual(blueprint.services?.web?.secrets, ['API_URL'])
-  assert.deepEqual(blueprint.services?.web?.env, { CACHE_URL: '${{datastore.cache.connectionString}}' })
+  // It may still connect to what only the secret names.
+  assert.deepEqual(blueprint.services?.web?.env, {
+    CACHE_URL: '${{datastore.cache.connectionString}}',
+    API_HOST: '${{service.api.host}}',
+  })
 })
+
+const suspects = ['DB_PASSWORD=abc', 'STRIPE_KEY=sk_1', 'A=postgres://u:abc@example.com/x', 'A=x --token abc']
+for (const line of suspects) {
+  test(`${line} of the Compose file becomes a secret by name, and is named`, () => {
+    const [key] = line.split('=')
+    const { env, secrets, left } = web(`image: a, environment: [${JSON.stringify(line)}]`)
+    assert.deepEqual([env, secrets], [{}, [key]])
+    assert.match(left.join('\n'), /^services\.web\.environment\.\w+: it looks secret: berth apply asks for/)
+  })
+}
+
+for (const line of [
+  'DB_PASSWORD=',
+  'EMPTY_PASSWORD=yes',
+  'PUBLIC_KEY=abc',
+  'URL=http://a:80/x@y',
+  'KEYS=1',
+]) {
+  test(`${line} of the Compose file is no secret`, () => {
+    const { secrets, left } = web(`image: a, environment: [${JSON.stringify(line)}]`)
+    assert.deepEqual([secrets, left], [[], []])
+  })
+}
 
 test('names become those of Berth, and anchors and merges are resolved', () => {
   const { blueprint, remaining } = read(`
@@ -240,6 +299,68 @@ services:
     remaining.map(({ line, what }) => `${line} ${what}`),
     ['3 name', '5 services.My_App', '5 services.My_App.privileged'],
   )
+})
+
+test('names that become the same one are kept under free ones', () => {
+  const { blueprint, remaining } = read(`services:
+  my_app: { image: a }
+  my-app: { image: b, environment: { URL: "http://my_app:80" } }
+  My.App: { image: "redis:7" }
+  "数据": { image: c }
+  "-1-": { image: d }
+  ${'long-'.repeat(12)}x: { image: e }
+`)
+  const images = Object.entries(blueprint.services ?? {}).map(([name, { image }]) => `${name} ${image}`)
+  const long = 'long-'.repeat(7)
+  assert.deepEqual(
+    images.toSorted(),
+    [`${long}l e`, 'my-app b', 'my-app-2 a', 'service c', 'service-2 d'].toSorted(),
+  )
+  assert.deepEqual(Object.keys(blueprint.datastores ?? {}), ['my-app-3'])
+  assert.deepEqual(blueprint.services?.['my-app']?.env, { URL: 'http://${{service.my-app-2.host}}:80' })
+  const renamed = remaining.filter(({ reason }) => reason.startsWith('it is called'))
+  assert.deepEqual(
+    renamed.map(({ line }) => line),
+    [2, 4, 5, 6, 7],
+  )
+})
+
+test('a service without keys is named, and one with no profile in its list is carried over', () => {
+  const { blueprint, remaining } = read('services:\n  a:\n  b: []\n  c: { image: c, profiles: [] }\n')
+  assert.deepEqual(Object.keys(blueprint.services ?? {}), ['c'])
+  assert.match(remaining.map(({ what }) => what).join(' '), /^services\.a services\.b/)
+})
+
+test('a volume that two services share is the disk of the first, and named at the second', () => {
+  const { left } = web('image: a, volumes: ["data:/a"]', '  api: { image: b, volumes: ["data:/b"] }')
+  assert.deepEqual(left, ['services.api.volumes.0: its disk is not that of web: they share no files'])
+})
+
+const multiplied = [...'bcdefgh'].reduce(
+  (text, key, index) => `${text}${key}: &${key} [${`*${'abcdefgh'[index]},`.repeat(9)}]\n`,
+  '',
+)
+const hostile: [what: string, text: string][] = [
+  ['an alias inside of its anchor', 'x-a: &a [*a]\nservices: { web: { image: a } }'],
+  ['lists without an end', `services: ${'['.repeat(20_000)}`],
+  ['aliases that multiply', `a: &a [1]\n${multiplied}services: { web: { image: a } }`],
+  ['a tab', 'services:\n\tweb: { image: a }'],
+  ['a key twice', 'services:\n  web: { image: a }\n  web: { image: b }'],
+]
+
+for (const [what, text] of hostile) {
+  test(`${what} is refused like any broken file`, () => assert.throws(() => read(text), InvalidYaml))
+}
+
+test('a file with the line ends of Windows, and with a mark of its encoding, is read', () => {
+  const { blueprint } = read('\uFEFFservices:\r\n  web:\r\n    image: a\r\n    init: true\r\n')
+  assert.deepEqual(blueprint.services?.web, {
+    type: 'background_worker',
+    image: 'a',
+    init: true,
+    env: {},
+    secrets: [],
+  })
 })
 
 test('a file without services, or with broken YAML, is refused by line', () => {

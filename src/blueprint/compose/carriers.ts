@@ -12,6 +12,8 @@ export interface Reading {
   base: string
   /** Null for a file that cannot be read. */
   readEnvFile(path: string): { key: string; value: string }[] | null
+  /** The service that each named volume became the disk of. */
+  volumes: Map<unknown, string>
   /** The value as variables: of a list, or of a map. */
   variables(): Variable[]
 }
@@ -25,10 +27,12 @@ type Reason = string | void
 
 type Carrier = (draft: Draft, value: unknown, reading: Reading) => Left
 
-/** A key with the same meaning as a setting. */
+/** A key with the same meaning as a setting. `convert` returns null for what has none. */
 function as(name: string, convert: (text: string) => unknown = String): Carrier {
   return ({ fields }, value) => {
-    fields[name] = convert(String(value))
+    const converted = convert(String(value))
+    if (converted === null) return `'${value}' is no value that Berth can set`
+    fields[name] = converted
   }
 }
 
@@ -36,13 +40,13 @@ function as(name: string, convert: (text: string) => unknown = String): Carrier 
 export const carriers: Record<string, Carrier> = {
   'build.target': as('build_target'),
   'build.dockerfile': as('dockerfile_path'),
-  'deploy.replicas': as('instances', Number),
-  scale: as('instances', Number),
-  'deploy.resources.limits.cpus': as('cpu_limit', Number),
-  cpus: as('cpu_limit', Number),
+  'deploy.replicas': as('instances', positive),
+  scale: as('instances', positive),
+  'deploy.resources.limits.cpus': as('cpu_limit', positive),
+  cpus: as('cpu_limit', positive),
   'deploy.resources.limits.memory': as('memory_limit_mb', mebibytes),
   mem_limit: as('memory_limit_mb', mebibytes),
-  init: as('init', (text) => text === 'true'),
+  init: as('init', (text) => (/^(true|false)$/i.test(text) ? /^true$/i.test(text) : null)),
   image({ fields }, value, { service }) {
     if (service.build !== undefined) return 'it is the name of what is built'
     fields.image = value
@@ -56,8 +60,9 @@ export const carriers: Record<string, Carrier> = {
     else fields.folder = folder.startsWith('.') ? folder : `./${folder}`
   },
   'build.args'(draft, _, { variables }) {
-    const hidden = variables().filter(({ isPrivate }) => isPrivate)
-    const open = variables().filter(({ isPrivate }) => !isPrivate)
+    const all = variables()
+    const hidden = all.filter(({ isPrivate }) => isPrivate)
+    const open = all.filter(({ isPrivate }) => !isPrivate)
     draft.fields.build_args = Object.fromEntries(open.map(({ key, value }) => [key, value]))
     draft.fields.build_env = hidden.map(({ key }) => key)
     return setVariables(draft, hidden)
@@ -77,15 +82,20 @@ export const carriers: Record<string, Carrier> = {
   env_file(draft, value, { readEnvFile }) {
     const paths = listOf(value).map((entry) => String(isRecord(entry) ? entry.path : entry))
     for (const one of paths.flatMap((path) => readEnvFile(path) ?? []))
-      if (!draft.env.has(one.key)) setVariables(draft, [{ ...one, isPrivate: true }])
+      if (!draft.env.has(one.key)) setVariables(draft, [{ ...one, isPrivate: true, isSuspect: false }])
     return paths.flatMap((path, index) => (readEnvFile(path) ? [] : [[`${path} cannot be read`, index]]))
   },
   ports: (draft, value) => eachOf(value, (entry) => carryPort(draft, entry)),
   expose(draft, value) {
     draft.isPrivate = true
-    draft.fields.port ??= Number.parseInt(String(listOf(value)[0]), 10)
+    return eachOf(value, (entry) => {
+      const port = portOf(String(entry).replace('/tcp', ''))
+      const { fields } = draft
+      if (port !== null) fields.port ??= port
+      if (port === null || fields.port !== port) return `a service has one port, and '${entry}' is not it`
+    })
   },
-  volumes: (draft, value) => eachOf(value, (entry) => carryVolume(draft, entry)),
+  volumes: (draft, value, reading) => eachOf(value, (entry) => carryVolume(draft, entry, reading)),
   'healthcheck.test'({ fields }, value) {
     const found = healthUrl.exec(listOf(value).join(' '))
     if (!found) return 'Berth checks that the port answers, or health_check_path'
@@ -104,14 +114,16 @@ function eachOf(value: unknown, carry: (entry: unknown) => Reason): Left {
   })
 }
 
-function setVariables({ env, secrets }: Draft, variables: Variable[]): Left {
-  for (const { key, value, isPrivate } of variables.filter((one) => envKeyPattern.test(one.key))) {
+function setVariables({ env, secrets, suspects }: Draft, variables: Variable[]): Left {
+  for (const { key, value, isPrivate, isSuspect } of variables.filter((one) => envKeyPattern.test(one.key))) {
     env.set(
       key,
       (value ?? '').replaceAll('${{', () => '$${{'),
     )
     if (isPrivate) secrets.add(key)
     else secrets.delete(key)
+    if (isSuspect) suspects.add(key)
+    else suspects.delete(key)
   }
   const invalid = variables.filter(({ key }) => !envKeyPattern.test(key))
   return invalid.map(({ key }) => [`the name of a variable ${envKeyRule}`, key])
@@ -135,10 +147,11 @@ function carryPort(draft: Draft, entry: unknown): Reason {
   const parts = text.split(':')
   const short = { target: parts.pop(), host_ip: parts.slice(0, -1).join(':'), protocol: suffix }
   const { target, host_ip = '', protocol = 'tcp' } = isRecord(entry) ? entry : short
-  const port = Number(target)
+  const port = portOf(target)
   if (protocol !== 'tcp') return 'Berth routes HTTP only'
   if (port === 443 && draft.fields.port !== undefined) return 'not needed: Berth serves HTTPS itself'
-  if (!Number.isInteger(port) || draft.fields.port !== undefined) return 'a service has one port'
+  if (port === null || draft.fields.port !== undefined)
+    return `a service has one port, and '${target ?? ''}' is not it`
   draft.fields.port = port
   draft.isPrivate = true
   if (notHttp.has(port)) return `port ${port} is not HTTP: only other services reach it`
@@ -146,18 +159,28 @@ function carryPort(draft: Draft, entry: unknown): Reason {
   if (!draft.isPublic) return 'it was open to this host only, so it is a private_service'
 }
 
-function carryVolume({ fields }: Draft, entry: unknown): Reason {
+/** Null for a range, and for what is no port. */
+function portOf(value: unknown): number | null {
+  const port = /^\d{1,5}$/.test(String(value)) ? Number(value) : 0
+  return port >= 1 && port <= 65_535 ? port : null
+}
+
+function carryVolume({ fields, original }: Draft, entry: unknown, { volumes }: Reading): Reason {
   const [source = '', target] = String(entry).split(':')
   const short = {
-    type: target && /^[./~$]/.test(source) ? 'bind' : 'volume',
+    type: target && /^([./~$]|[a-z]:[\\/].*:)/i.test(String(entry)) ? 'bind' : 'volume',
     source: target && source,
     target,
   }
   const volume = isRecord(entry) ? entry : short
   if (volume.type === 'bind') return 'an instance sees no files of the host: COPY them into the image'
-  if (volume.type !== 'volume' || !volume.source) return 'only a named volume becomes a disk'
+  if (volume.type !== 'volume' || !volume.source || !volume.target)
+    return 'only a named volume becomes a disk'
   if (fields.disk_mount_path !== undefined) return `a service has one disk, here at ${fields.disk_mount_path}`
   fields.disk_mount_path = volume.target
+  const first = volumes.get(volume.source)
+  if (first !== undefined) return `its disk is not that of ${first}: they share no files`
+  volumes.set(volume.source, original)
 }
 
 function carryNeeds({ needs }: Draft, value: unknown): Left {
@@ -170,8 +193,14 @@ function carryNeeds({ needs }: Draft, value: unknown): Left {
   })
 }
 
-function mebibytes(text: string): number {
-  const [, number = '', unit = ''] = /^([\d.]+)\s*([kmg]?)i?b?$/i.exec(text) ?? []
-  const bytes = Number(number) * { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 }[unit.toLowerCase()]!
-  return Math.ceil(bytes / 1024 ** 2)
+function positive(text: string): number | null {
+  return /^(\d+|\d*\.\d+)$/.test(text) && Number(text) > 0 ? Number(text) : null
+}
+
+function mebibytes(text: string): number | null {
+  const [, number = '', unit = ''] = /^([\d.]+)\s*([kmgt]?)i?b?$/i.exec(text) ?? []
+  const size = positive(number)
+  return size === null
+    ? null
+    : Math.ceil((size * 1024 ** ' kmgt'.indexOf(unit.toLowerCase() || ' ')) / 1024 ** 2)
 }

@@ -1,9 +1,10 @@
 // Turns a Compose file into a blueprint. Each key that has no counterpart is named, with its line and why.
+import { Name } from '../../api/parts/fields.ts'
 import { type BlueprintFile, InvalidBlueprint, parseBlueprint } from '../blueprint.ts'
 import { printBlueprint } from '../print.ts'
 import { InvalidYaml, isRecord, type Path, readYaml, valueAt } from '../yaml.ts'
 import { carriers, type Reading } from './carriers.ts'
-import { type Draft, listOf, type Variable } from './draft.ts'
+import { type Draft, hasPassword, listOf, looksSecret, type Variable } from './draft.ts'
 import { interpolate } from './interpolate.ts'
 import { reasonFor } from './reasons.ts'
 import { isOpen, refer, withReferences } from './references.ts'
@@ -46,18 +47,22 @@ export function importCompose(text: string, surroundings: Surroundings) {
     return entries.map(({ key, text, at }) => {
       const isNull = text === null || valueAt(file.value, [...path, at]) === null
       const value = isNull ? (surroundings.env.get(key) ?? null) : String(text)
-      return { key, value, isPrivate: isNull || privatePaths.has([...path, at].join('.')) }
+      const isGiven = isNull || privatePaths.has([...path, at].join('.'))
+      const isSuspect = !isGiven && looksSecret(key, value ?? '')
+      return { key, value, isPrivate: isGiven || isSuspect, isSuspect }
     })
   }
   if (!isRecord(root) || !isRecord(root.services)) throw new InvalidYaml('there are no services')
   for (const key of Object.keys(root))
     if (key !== 'services' && !key.startsWith('x-')) remark([key], reasonFor(key))
+  const taken = new Set(Object.keys(root.services))
+  const context = { ...surroundings, remark, variablesAt, privatePaths, taken, volumes: new Map() }
   const drafts = Object.entries(root.services).flatMap(([name, service]) => {
     const at = ['services', name]
-    if (!isRecord(service)) return []
-    if (service.profiles === undefined)
-      return toDraft(name, service, { ...surroundings, remark, variablesAt })
-    remark([...at, 'profiles'], 'the service is left out: Compose starts it only on request')
+    const isOnRequest = isRecord(service) && listOf(service.profiles).length > 0
+    if (isRecord(service) && !isOnRequest) return toDraft(name, service, context)
+    if (isOnRequest) remark([...at, 'profiles'], 'the service is left out: Compose starts it only on request')
+    else remark(at, 'the service is left out: it has no keys')
     return []
   })
   for (const draft of drafts.filter(({ kind }) => kind === 'service')) connect(draft, drafts, remark)
@@ -73,25 +78,37 @@ function mapTexts(value: unknown, path: Path, change: (text: string, path: Path)
   return Object.fromEntries(entries.map(([key, one]) => [key, mapTexts(one, [...path, key], change)]))
 }
 
-interface Context extends Surroundings {
+interface Context extends Surroundings, Pick<Reading, 'volumes'> {
   remark: Remark
   variablesAt(value: unknown, path: Path): Variable[]
+  /** Of values from .env. */
+  privatePaths: Set<string>
+  /** Names that another service has here, or wants. */
+  taken: Set<string>
+}
+
+function freeName(original: string, taken: Set<string>): string {
+  if (Name.safeParse(original).success) return original
+  const words = original.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  const base = /[a-z].{0,35}/.exec(words)?.[0].replace(/-$/, '') ?? 'service'
+  let name = base
+  for (let number = 2; taken.has(name); number += 1) name = `${base}-${number}`
+  taken.add(name)
+  return name
 }
 
 function toDraft(original: string, service: Record<string, unknown>, context: Context): Draft {
-  const { remark } = context
-  const name = original
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^[^a-z]+|-$/g, '')
+  const { remark, privatePaths } = context
+  const name = freeName(original, context.taken)
   if (name !== original) remark(['services', original], `it is called ${name} here, as names are`)
-  const sets = { env: new Map<string, string>(), secrets: new Set<string>(), needs: new Set<string>() }
+  const sets = { secrets: new Set<string>(), suspects: new Set<string>(), needs: new Set<string>() }
   const { kind, version } = kindOf(service)
   const draft: Draft = {
     original,
     name,
     kind,
     fields: {},
+    env: new Map(),
     ...sets,
     isPublic: false,
     isPrivate: false,
@@ -100,8 +117,13 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   const carry = (value: unknown, path: string[]) => {
     const key = path.join('.')
     const at = ['services', original, ...path]
-    const carrier = kind === 'service' || /^env/.test(key) ? carriers[key] : undefined
-    if (carrier) {
+    const isCarried = Object.hasOwn(carriers, key) && (kind === 'service' || key.startsWith('env'))
+    const carrier = isCarried ? carriers[key] : undefined
+    const isWritten = /^(command|entrypoint|healthcheck\.test)$/.test(key)
+    const isGiven = () => [...privatePaths].some((one) => `${one}.`.startsWith(`${at.join('.')}.`))
+    if (carrier && isWritten && (hasPassword(listOf(value).join(' ')) || isGiven()))
+      remark(at, 'it has a value of .env or a password, which is not written')
+    else if (carrier) {
       const variables = () => context.variablesAt(value, at)
       const left = carrier(draft, value, { ...context, service, variables }) ?? []
       for (const [reason, below] of typeof left === 'string' ? [[left]] : left)
@@ -112,7 +134,9 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   }
   const build = typeof service.build === 'string' ? { context: service.build } : service.build
   const folder = isRecord(build) ? { build: { context: '.', ...build } } : {}
-  for (const [key, value] of Object.entries({ ...service, ...folder })) carry(value, [key])
+  const { expose, ...others } = service
+  const ordered = { ...others, ...folder, ...(expose === undefined ? {} : { expose }) }
+  for (const [key, value] of Object.entries(ordered)) carry(value, [key])
   if (kind !== 'service') becomeDatastore(draft, version, remark)
   return draft
 }
@@ -149,14 +173,21 @@ function becomeDatastore(draft: Draft, version: string | undefined, remark: Rema
 
 /** Replaces names of other services by references, and adds one to each service that it depends on. */
 function connect(draft: Draft, drafts: Draft[], remark: Remark): void {
-  const { original, env, secrets, needs } = draft
+  const { original, env, secrets, suspects, needs } = draft
   const others = drafts.filter((one) => one !== draft)
   for (const [key, value] of env) {
     const rewritten = withReferences(key, value, others)
     // The rest of a value from .env may be a password too.
-    if (rewritten === null || (secrets.has(key) && !isOpen(rewritten))) continue
-    env.set(key, rewritten)
-    secrets.delete(key)
+    if (rewritten === null) continue
+    const isSafe = !secrets.has(key) || (suspects.has(key) && !hasPassword(rewritten)) || isOpen(rewritten)
+    const named = others.filter((one) => rewritten.includes(refer(one, '').slice(0, -2)))
+    if (!isSafe) for (const one of named) needs.add(one.original)
+    else env.set(key, rewritten)
+    if (isSafe) secrets.delete(key)
+  }
+  for (const key of suspects) {
+    if (secrets.has(key))
+      remark(['services', original, 'environment', key], 'it looks secret: berth apply asks for its value')
   }
   for (const other of others) {
     const isReferred = [...env.values()].some((value) => value.includes(refer(other, '').slice(0, -2)))
@@ -209,9 +240,14 @@ function withoutInvalid(
     for (const { path, message } of error.issues) {
       const [section, name = '', ...field] = path.split('.')
       const original = drafts.find((one) => one.name === name)?.original ?? name
-      remark(['services', original], [...field, message].join(': '))
+      remark(['services', original], [field.join('.'), message].filter(Boolean).join(': '))
       const named = entries[section as keyof typeof entries]
-      if (field[0]) delete named[name]?.[field[0]]
+      const entry = named[name]
+      const [key, ...rest] = field
+      const below = rest.join('.')
+      const part = key && entry?.[key]
+      if (isRecord(part) && Object.hasOwn(part, below)) delete part[below]
+      else if (key) delete entry?.[key]
       else delete named[name]
     }
     return withoutInvalid(entries, drafts, remark)

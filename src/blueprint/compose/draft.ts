@@ -10,6 +10,8 @@ export interface Draft {
   env: Map<string, string>
   /** Keys whose values do not belong into a file. */
   secrets: Set<string>
+  /** Those of them that stand in the Compose file itself. */
+  suspects: Set<string>
   /** Names of services that it depends on. */
   needs: Set<string>
   /** Whether Compose publishes it on all addresses; else whether another service needs it. */
@@ -24,6 +26,21 @@ export interface Variable {
   /** Null if Compose takes it from the shell. */
   value: string | null
   isPrivate: boolean
+  /** Whether it is private only because it looks so. */
+  isSuspect: boolean
+}
+
+/** Such as `postgres://ada:x@host` and `run --token=x`, but not `--token=$TOKEN`. */
+export function hasPassword(text: string): boolean {
+  return /:\/\/[^/\s:@]*:[^/\s@$]+@|(pass|passwd|password|secret|token|api-?key)[= ]+['"]?[^\s$'"]/i.test(
+    text,
+  )
+}
+
+export function looksSecret(key: string, value: string): boolean {
+  const isNamed = /(PASS|PASSWD|PASSWORD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIALS?|KEY|KEY_BASE)$/i.test(key)
+  const isPlain = /^(true|false|yes|no|\d?)$/i.test(value) || /PUBLIC/i.test(key)
+  return (isNamed && !isPlain) || hasPassword(value)
 }
 
 export function listOf(value: unknown): unknown[] {

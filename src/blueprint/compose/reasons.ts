@@ -37,7 +37,7 @@ const datastoreReasons: Record<string, string> = {
 }
 
 export function reasonFor(path: string, isDatastore = false): string {
-  if (isDatastore) return datastoreReasons[path] ?? 'not needed: Berth runs the datastore'
-  const [first = ''] = path.split('.')
-  return reasons[first] ?? 'Berth has no such setting'
+  const known = new Map(Object.entries(isDatastore ? datastoreReasons : reasons))
+  if (isDatastore) return known.get(path) ?? 'not needed: Berth runs the datastore'
+  return known.get(path.split('.')[0]!) ?? 'Berth has no such setting'
 }

@@ -8,10 +8,12 @@ import { printDone, printNext } from '../follow-up.ts'
 import { parseEnvText } from '../service/env-file.ts'
 import { plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
+import { readFileOrInput } from '../terminal/standard-input.ts'
 
 /** In the order in which Compose itself looks for them. */
 const composeFiles = ['compose.yaml', 'compose.yml', 'docker-compose.yml', 'docker-compose.yaml']
 const target = 'berth.yaml'
+const fileLimitMib = 1
 
 export function addImportCommands(program: BerthCommand): void {
   program
@@ -36,8 +38,7 @@ async function importFile(cli: Cli, given: string | undefined, { yes }: { yes?: 
     return text === null ? null : parseEnvText(text, path)
   }
   const env = new Map((read('.env') ?? []).map(({ key, value }) => [key, value]))
-  const text = readText(resolve(cwd, file))
-  if (text === null) throw usageFailure(`cannot read ${file}`)
+  const text = await readFileOrInput(cli, file, fileLimitMib)
   try {
     const imported = importCompose(text, { env, readEnvFile: read, base: relative(cwd, folder) })
     if (out.isJson) return out.json(imported)
@@ -48,7 +49,7 @@ async function importFile(cli: Cli, given: string | undefined, { yes }: { yes?: 
     throw error instanceof InvalidYaml ? usageFailure(`${file}: ${error.message}`) : error
   }
   printDone(cli, `wrote ${target}; above is what it does not have, and why`)
-  out.say('   values from .env and env_file are not in it: berth apply asks, or --secrets FILE reads them')
+  out.say('   secrets and values from .env are not in it: berth apply asks, or --secrets FILE reads them')
   printNext(cli, 'berth plan')
 }
 
