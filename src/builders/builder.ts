@@ -13,6 +13,7 @@ export interface Builder {
 }
 
 export interface BuildJob extends Pick<BuildRequest, 'registries' | 'signal'> {
+  deployId: string
   serviceName: string
   settings: ServiceSettings
   envKeys: string[]

@@ -28,7 +28,7 @@ export interface CheckoutRequest {
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
   localRepositories: string[]
   hostRules: HostRules
-  /** Carried by every git process, so that a later daemon can end them (see `reapGit`). */
+  /** Carried by every git process, so that a later daemon can end them (see `reapProcesses`). */
   marker: string
   onLine(line: string): void
   signal: AbortSignal

@@ -1,11 +1,9 @@
 // The complete environment of a git process. Only the variables named here are passed on, so that no
 // configuration, credential, prompt or hook of the host or its users takes effect.
+import { markerVariable } from '../process-groups.ts'
 import { type Credentials, credentialConfig, credentialVariables } from './credentials.ts'
 import { proxyVariables } from './remote-host.ts'
 import type { RepositoryKind, RepositoryUrl } from './repository.ts'
-
-/** Identifies the owner of a git process, even after its daemon has died (see `reapGit`). */
-export const markerVariable = 'BERTH_GIT_MARKER'
 
 export type Environment = Record<string, string>
 

@@ -1,14 +1,12 @@
 // One run of git in its own process group: its helpers outlive it, so the whole group is killed.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
+import { dropOomProtection, killGroup } from '../process-groups.ts'
 import type { Mask } from './credentials.ts'
-import { type Environment, markerVariable } from './environment.ts'
+import type { Environment } from './environment.ts'
 
 export interface GitRun {
   cwd: string
@@ -113,25 +111,6 @@ function createSplitter(onOutput: (line: string) => void): (text: string) => voi
   }
 }
 
-function killGroup(child: GitProcess): void {
-  if (child.pid === undefined) return
-  try {
-    process.kill(-child.pid, 'SIGKILL')
-  } catch {
-    // The group has already ended.
-  }
-}
-
-/** The daemon may be protected from the kernel's out-of-memory killer; a large clone must not be. */
-function dropOomProtection(child: GitProcess): void {
-  try {
-    const protection = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
-    if (protection < 0) writeFileSync(`/proc/${child.pid}/oom_score_adj`, '0')
-  } catch {
-    // It has already ended, or this system has no such file.
-  }
-}
-
 // git's standard error as readable lines. git rewrites a progress line with carriage returns: its end is
 // shown, and one state every few seconds, so that a long transfer does not look stuck.
 
@@ -181,43 +160,4 @@ export function createProgress(onLine: (line: string) => void): Progress {
 /** A remote may send anything here, including terminal control sequences. */
 function clean(text: string): string {
   return text.replace(/\p{Cc}/gu, ' ').trimEnd()
-}
-
-// Ends git processes of a killed daemon, by a marker in their environment: a process id may be reused.
-
-const maxRounds = 200
-const roundMs = 10
-
-/** Resolves with their number when none is left. Repeats its search: a process may start another one. */
-export async function reapGit(marker: string): Promise<number> {
-  const killed = new Set<number>()
-  for (let round = 0; round < maxRounds; round++) {
-    const pids = await findMarked(marker)
-    if (pids.length === 0) break
-    for (const pid of pids) if (kill(pid)) killed.add(pid)
-    await sleep(roundMs)
-  }
-  return killed.size
-}
-
-async function findMarked(marker: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const marked = await Promise.all(
-    pids.map(async (pid) => pid !== process.pid && (await carries(pid, marker))),
-  )
-  return pids.filter((_, index) => marked[index])
-}
-
-/** A zombie process has an empty environment and does not count. */
-async function carries(pid: number, marker: string): Promise<boolean> {
-  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
-  return environment.split('\0').includes(`${markerVariable}=${marker}`)
-}
-
-function kill(pid: number): boolean {
-  try {
-    return process.kill(pid, 'SIGKILL')
-  } catch {
-    return false
-  }
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { createProgress, reapGit } from '../../src/git/process.ts'
+import { createProgress } from '../../src/git/process.ts'
+import { reapProcesses } from '../../src/process-groups.ts'
 import { startCheckout } from '../support/git/checkout.ts'
 import { gitProcesses, stopGitProcesses, untilGitProcesses } from '../support/git/git-processes.ts'
 import { createGitServer, type GitServerAnswer } from '../support/git/git-server.ts'
@@ -78,7 +79,7 @@ test('the git processes of a killed daemon are ended by their marker', async (t)
   await ended
   assert.equal(runs('index-pack')(gitProcesses(marker)), true, 'git outlives the daemon')
 
-  const killed = await reapGit(marker)
+  const killed = await reapProcesses(marker)
 
   assert.equal(killed >= 3, true, `only ${killed} were killed`)
   assert.deepEqual(gitProcesses(marker), [])
@@ -91,7 +92,7 @@ test('processes whose marker only has the same prefix are left alone', async (t)
   t.after(() => other.kill('SIGKILL'))
   await untilGitProcesses(`${marker}-other`, (commands) => commands.length === 1)
 
-  const killed = await reapGit(marker)
+  const killed = await reapProcesses(marker)
 
   assert.deepEqual([killed, gitProcesses(`${marker}-other`)], [0, ['sleep 60']])
 })

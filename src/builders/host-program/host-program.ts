@@ -1,10 +1,12 @@
 // Builders that are programs of the host, found on the PATH and never downloaded: railpack and pack. They
 // load their image into the engine; it then gets the labels of the deploy.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { streamLines } from '../../docker/engine/stream-lines.ts'
 import { Failure } from '../../errors.ts'
+import { dropOomProtection, killGroup, markerVariable, reapProcesses } from '../../process-groups.ts'
 import type { Builder, BuildJob } from '../builder.ts'
 import { createGeneratedDirectory, resolveRoot } from '../source-folder.ts'
 import { removeTree } from '../tree-image.ts'
@@ -61,8 +63,9 @@ async function buildWith(name: string, toArguments: ToArguments, job: BuildJob):
 }
 
 /** Names that would change what the program itself does, on the host. */
-const ownFamilies = 'LD_ DYLD_ MISE_ DOCKER_ BUILDKIT_ SSL_ SSH_ GIT_ XDG_ PACK_ CNB_ OTEL_'.split(' ')
-const ownNames = /^(GO[A-Z]+|NODE_OPTIONS|ENV|BASH_ENV|PATH|HOME|TMPDIR|\w+_PROXY)$/i
+const ownFamilies =
+  'BERTH_ LD_ GLIBC_ GCONV_ DYLD_ MISE_ DOCKER_ BUILDKIT_ SSL_ SSH_ GIT_ XDG_ PACK_ CNB_ OTEL_'.split(' ')
+const ownNames = /^(GO[A-Z]+|NODE_OPTIONS|ENV|BASH_ENV|PATH|HOME|TMPDIR|HOSTALIASES|\w+_PROXY)$/i
 
 function isOwn(key: string): boolean {
   return ownNames.test(key) || ownFamilies.some((family) => key.startsWith(family))
@@ -82,15 +85,15 @@ async function runProgram(
   name: string,
   args: string[],
   values: Record<string, string>,
-  { signal, log, engine }: BuildJob,
+  job: BuildJob,
 ): Promise<void> {
+  const { signal, log } = job
+  await reapProcesses(job.deployId) // of a killed daemon: it would build the same image
+  const env = { ...values, ...(await openEnvironment(job)) }
+  log.info(`${name} reads the source on the server itself, with the rights of berthd`)
   signal.throwIfAborted()
-  const { PATH, HOME, BUILDKIT_HOST } = process.env
-  const child = spawn(name, args, {
-    env: { ...values, PATH, HOME, BUILDKIT_HOST, DOCKER_HOST: engine.host, NO_COLOR: '1' },
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(name, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  dropOomProtection(child)
   const kill = () => killGroup(child)
   signal.addEventListener('abort', kill, { once: true })
   const printed = [child.stdout, child.stderr].map(async (stream) => {
@@ -108,6 +111,21 @@ async function runProgram(
   }
 }
 
+/** Nothing else is inherited. The home, which is also for temporary files, goes with the checkout. */
+async function openEnvironment({ deployId, directory, engine }: BuildJob) {
+  const home = join(directory, 'home')
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const { PATH, BUILDKIT_HOST, PACK_HOME = join(homedir(), '.pack') } = process.env
+  const own = {
+    HOME: home,
+    TMPDIR: home,
+    DOCKER_HOST: engine.host,
+    NO_COLOR: '1',
+    [markerVariable]: deployId,
+  }
+  return { PATH, BUILDKIT_HOST, PACK_HOME, ...own }
+}
+
 function ended(name: string, child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.on('close', resolve)
@@ -119,15 +137,6 @@ function ended(name: string, child: ChildProcess): Promise<number | null> {
       reject(new Failure('build_failed', `${name} ${reason}`))
     })
   })
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // The group has already ended.
-  }
 }
 
 async function labelImage(job: BuildJob): Promise<void> {

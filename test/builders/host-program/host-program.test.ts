@@ -1,5 +1,6 @@
 // Builders that are programs of the host: what they are called with, and how they can fail.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -23,6 +24,7 @@ function openJob(t: TestContext, script: string, env: Record<string, string> = {
   const built: Pick<BuildRequest, 'tag' | 'labels'>[] = []
   const stop = new AbortController()
   const job = {
+    deployId: `dep-${directory}`,
     settings: { root_dir: null, build_command: 'make', builder: 'railpack' },
     directory,
     checkout: directory,
@@ -67,6 +69,45 @@ test('a cancel ends the program and what it started', async (t) => {
   stop.abort(new Error('canceled'))
 
   await assert.rejects(build, /canceled/)
+  const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'))
+  await until('its end', async () => !existsSync(`/proc/${pid}`))
+})
+
+test('the program inherits little, and has a home of its own', async (t) => {
+  const { job, directory } = openJob(t, 'env > env; touch ~/here "$TMPDIR/there"', {
+    BERTH_TOKEN: 'y',
+    A: 'b',
+  })
+  const own = { BERTH_TOKEN: 'x', DOCKER_CONFIG: '/x', SECRET: 'x', XDG_CACHE_HOME: '/x', TMPDIR: '/x' }
+  for (const [key, value] of Object.entries(own)) {
+    const former = process.env[key]
+    t.after(() => {
+      if (former === undefined) delete process.env[key]
+      else process.env[key] = former
+    })
+    process.env[key] = value
+  }
+
+  await railpack!.build(job)
+
+  const names = readFileSync(join(directory, 'env'), 'utf8').match(/^\w+(?==)/gm)!
+  const given = ['A', 'BERTH_GIT_MARKER', 'DOCKER_HOST', 'HOME', 'NO_COLOR', 'PACK_HOME', 'PATH', 'TMPDIR']
+  const byShell = ['BUILDKIT_HOST', 'PWD', 'OLDPWD', 'SHLVL', '_']
+  assert.deepEqual(names.filter((name) => !byShell.includes(name)).sort(), given)
+  for (const file of ['here', 'there']) assert.ok(existsSync(join(directory, 'home', file)), file)
+})
+
+test('what a killed daemon left of the same build ends first, with what it started', async (t) => {
+  const { job, directory } = openJob(t, 'true')
+  const program = join(directory, 'left')
+  writeFileSync(program, '#!/bin/sh\nenv -i sleep 300 & echo $! > pid; wait\n', { mode: 0o755 })
+  const env = { PATH: process.env.PATH, BERTH_GIT_MARKER: job.deployId }
+  const left = spawn(program, { cwd: directory, detached: true, env, stdio: 'ignore' })
+  await until('the program', async () => existsSync(join(directory, 'pid')))
+
+  await railpack!.build(job)
+
+  await until('the end of the program', async () => left.signalCode !== null)
   const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'))
   await until('its end', async () => !existsSync(`/proc/${pid}`))
 })

@@ -23,6 +23,7 @@ const ground = [
   'src/errors.ts',
   'src/logger.ts',
   'src/nearest-name.ts',
+  'src/process-groups.ts',
   'src/quantities.ts',
 ]
 
@@ -80,7 +81,14 @@ export const borders: Border[] = [
     of: 'src/git/',
     packages: ['simple-git'],
     node: true,
-    values: ['src/git/', 'src/async/', 'src/errors.ts', 'src/address-classes.ts', 'src/quantities.ts'],
+    values: [
+      'src/git/',
+      'src/async/',
+      'src/errors.ts',
+      'src/address-classes.ts',
+      'src/process-groups.ts',
+      'src/quantities.ts',
+    ],
     types: [],
   },
   {

@@ -19,6 +19,7 @@ export function createBuildJob(phase: DeployPhase, clearCache: boolean): BuildJo
   const labelsFor = (kind: string) => ({ ...ownerLabels(owner), [labels.kind]: kind, [labels.id]: id })
   const { source } = storage.actors.record(id) as unknown as { source: DeploySource }
   return {
+    deployId: id,
     serviceName: service.name,
     settings: release.settings,
     envKeys: release.env.map(({ key }) => key),

@@ -2,7 +2,7 @@
 // is retried without limit: anything left would keep using disk space or an address.
 import { imageName, treeName } from '../../../docker/engine/names.ts'
 import { removeImage } from '../../../docker/images/images.ts'
-import { reapGit } from '../../../git/process.ts'
+import { reapProcesses } from '../../../process-groups.ts'
 import { removeFormerArchives } from '../../../sources/archive.ts'
 import { imagesInUse } from '../../engine/images-in-use.ts'
 import { retryUntilCleanedUp } from '../../waiting.ts'
@@ -24,7 +24,7 @@ export async function removeTraces(phase: DeployPhase, { formerDeployId, outcome
   ports.downtimes.delete(serviceId)
   // Clients that follow the log do not wait for the cleanup.
   await phase.log.close(canceled ? outcome : `failed: ${outcome}`)
-  await reapGit(id)
+  await reapProcesses(id)
   await removeWork(ports, id)
   await retryUntilCleanedUp(ports, id, signal, async () => {
     const isStillLive = storage.services.get(serviceId)?.live_deploy_id === formerDeployId

@@ -5,9 +5,9 @@ import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts
 import { removeTree } from '../../../archive/removal.ts'
 import { maxIgnoreBytes, readBounded } from '../../../docker/dockerfile/ignore-rules.ts'
 import type { Credentials } from '../../../git/credentials.ts'
-import { reapGit } from '../../../git/process.ts'
 import type { RepositoryUrl } from '../../../git/repository.ts'
 import { providerTitles } from '../../../git-providers/base-url.ts'
+import { reapProcesses } from '../../../process-groups.ts'
 import { sourceFor } from '../../../sources/index.ts'
 import type { GitAccess } from '../../../sources/source.ts'
 import { availableBytes, guardDirectory } from '../../disk/disk.ts'
@@ -27,7 +27,7 @@ interface FetchInput {
 export async function fetchSource(phase: DeployPhase, input: FetchInput) {
   const { ports, id, log, signal } = phase
   if (phase.isRepeated) log.info('fetching starts again: the daemon was restarted')
-  await reapGit(id) // of a killed daemon: two gits must not run in one directory
+  await reapProcesses(id) // of a killed daemon: two gits must not run in one directory
   const guarded = { what: 'a fetch', directory: ports.settings.dataDir }
   return guardDirectory(ports, guarded, signal, (bound) => fetchInto(phase.withSignal(bound), input))
 }
