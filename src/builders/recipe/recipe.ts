@@ -76,7 +76,20 @@ async function readAndChoose(job: BuildJob): Promise<Recipe | Refusal> {
   const checkout = await realpath(job.checkout)
   const facts = await readFacts(checkout, { rootDir: relative(checkout, await resolveRoot(job)) })
   const { type, build_command, start_command, publish_dir } = job.settings
-  return chooseRecipe(facts, { type, build_command, start_command, publish_dir, env: job.envKeys })
+  const chosen = chooseRecipe(facts, { type, build_command, start_command, publish_dir, env: job.envKeys })
+  return isRefusal(chosen) ? chosen : withArguments(chosen, job.settings)
+}
+
+/** What runs on the sources gets the arguments of the service. They do not repeat an install of packages. */
+function withArguments(made: Recipe, { build_env, build_args }: BuildJob['settings']): Recipe {
+  const names = [...new Set([...build_env, ...Object.keys(build_args ?? {})])]
+  const stages = made.stages.map((stage) => {
+    const { steps } = stage
+    const at = steps.findLastIndex((step) => step.do === 'copy') + 1
+    const isNeeded = names.length > 0 && steps.slice(at).some((step) => step.do === 'run')
+    return isNeeded ? { ...stage, steps: steps.toSpliced(at, 0, { do: 'arg', names }) } : stage
+  })
+  return { ...made, stages }
 }
 
 function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {

@@ -80,6 +80,18 @@ test('the printed Dockerfile is built outside of the source, with its own ignore
   assert.ok(!request!.ignore!.some((line) => line.startsWith('#') || line === ''))
 })
 
+test('the build command gets the arguments of the service, and the install does not', async (t) => {
+  const files = { ...app, 'package.json': '{"scripts":{"build":"make","start":"node server.js"}}' }
+  const settings = { build_env: ['DATABASE_URL'], build_args: { TIER: 'gold' } }
+
+  const { dockerfile, error } = await build(t, files, { settings })
+
+  assert.equal(error, null)
+  const steps = ['COPY . .', 'ARG DATABASE_URL', 'ARG TIER', 'ENV NODE_ENV=production', 'RUN npm run build']
+  assert.ok(dockerfile.includes(`npm install\n${steps.join('\n')}\n`), dockerfile)
+  assert.equal(dockerfile.match(/ARG/g)!.length, 2)
+})
+
 test('an app of a workspace is built with all of the workspace', async (t) => {
   const files = {
     'go.work': 'use ./web',
