@@ -149,7 +149,7 @@ export const Service = z
 export type Service = z.output<typeof Service>
 
 // The settings of a service that a client may change. Rules about more than one field are in
-// src/http/rules/service-rules.ts, which sees the whole row.
+// src/domain/service-rules.ts, which sees the whole row.
 
 const type = z.enum(serviceTypes)
 

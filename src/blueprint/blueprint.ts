@@ -10,6 +10,7 @@ import { messageFor } from '../api/parts/messages.ts'
 import { CreateService } from '../api/service.ts'
 import { parseImageReference } from '../docker/images/image-reference.ts'
 import { normalizeDomain } from '../domain/domains.ts'
+import { type RuledService, ruleViolations, type Violation } from '../domain/service-rules.ts'
 import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { Failure } from '../errors.ts'
 import { parseRepositoryUrl } from '../git/repository.ts'
@@ -183,6 +184,11 @@ function toWanted(parsed: Parsed, raw: unknown, report: Report): Wanted {
     toService({ name, service, raw: given(section, name) }, (path, message) =>
       report([section, name, ...path], message),
     )
+  for (const [name, { kind, ...datastore }] of Object.entries(datastores)) {
+    for (const key of ['database', 'username'] as const) {
+      if (kind === 'redis' && datastore[key]) report(['datastores', name, key], 'Redis has none to choose')
+    }
+  }
   return {
     services: [
       ...Object.entries(services).map(([name, service]) => wanted('services', name, service)),
@@ -213,16 +219,11 @@ function toService({ name, service, raw }: Given, report: Report): WantedService
   })
   const settings: Settings = Object.fromEntries(entries)
   const request: Settings = Object.fromEntries(entries.map(([key]) => [key, raw[key]]))
-  for (const key of Object.keys(settings) as SettingName[]) {
-    const refusal = serviceSettings[key].refusal?.(type) ?? null
-    if (refusal !== null && settings[key] !== serviceSettings[key].default) report([key], refusal)
-  }
   if (/^https?:\/\/[^/]*@/.test(String(raw.repo_url))) {
     report(['repo_url'], `has credentials: berth update ${name} --repo URL gives them to the server`)
   }
   const sources = [folder, settings.repo_url, settings.image].filter((source) => typeof source === 'string')
   if (sources.length > 1) report([], 'has more than one of repo_url, image and folder')
-  if (type === 'cron_job' && !settings.schedule) report([], 'needs a schedule: a cron job has one')
   for (const key of secrets) {
     if (Object.hasOwn(env, key)) report(['env', key], 'is also one of the secrets')
   }
@@ -236,7 +237,19 @@ function toService({ name, service, raw }: Given, report: Report): WantedService
   }
   const vars = Object.entries(env).map(([key, value]) => ({ key, value: String(value) }))
   const hosts = domains.map((one, index) => normalDomain(one, (text) => report(['domains', index], text)))
-  return { name, type, settings, request, env: vars, secrets, domains: hosts, folder }
+  const wanted = { name, type, settings, request, env: vars, secrets, domains: hosts, folder }
+  for (const { path, message } of brokenRules(wanted, defaults))
+    report([path === 'custom_domains' ? 'domains' : path], message)
+  return wanted
+}
+
+const defaults = Object.fromEntries(settingNames.map((name) => [name, serviceSettings[name].default]))
+
+/** Of the service that has the wanted settings, and else the other ones. */
+export function brokenRules({ type, settings, domains }: WantedService, others: object): Violation[] {
+  const { custom_domains: kept = [] } = others as Partial<RuledService>
+  const custom_domains = [...new Set([...kept, ...domains.map(({ domain }) => domain)])]
+  return ruleViolations({ ...others, ...settings, type, custom_domains } as RuledService)
 }
 
 const parsers: Partial<Record<SettingName, (text: string) => string>> = {

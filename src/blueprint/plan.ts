@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Datastore } from '../api/datastore.ts'
 import type { AddDomain, ServiceDomain } from '../api/domains.ts'
-import type { EnvVar } from '../api/env.ts'
+import { type EnvVar, isWithinTotal } from '../api/env.ts'
 import type { Service } from '../api/service.ts'
+import { defaultHost, isPublicType } from '../domain/domains.ts'
 import {
   datastoreProperties,
   type Reference,
@@ -13,7 +14,7 @@ import {
   serviceProperties,
 } from '../domain/env-references.ts'
 import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
-import type { Wanted, WantedDatastore, WantedService } from './blueprint.ts'
+import { brokenRules, type Wanted, type WantedDatastore, type WantedService } from './blueprint.ts'
 
 export interface RunningService extends Service {
   env: EnvVar[]
@@ -24,6 +25,9 @@ export interface RunningService extends Service {
 export interface ServerState {
   services: RunningService[]
   datastores: Datastore[]
+  /** Names of what is being deleted. */
+  leaving?: string[]
+  baseDomain?: string
 }
 
 type Effect = Setting['takesEffect']
@@ -67,6 +71,8 @@ export interface Plan {
   kept: Kept[]
   /** Services that the file does not name. */
   surplus: string[]
+  /** Why some of those cannot be deleted. */
+  in_use: Refusal[]
   /** Identifies the blueprint and what it was compared with. */
   fingerprint: string
 }
@@ -94,6 +100,7 @@ export function makePlan(wanted: Wanted, state: ServerState): Plan {
       ...wanted.services.flatMap((one) => [...keptOf(one, byName(state.services, one.name))]),
     ],
     surplus,
+    in_use: surplus.flatMap((name) => referrersOf(name, wanted, state)),
   }
   const ids = [...state.services, ...state.datastores].map(({ id }) => id)
   const digest = createHash('sha256').update(JSON.stringify([wanted, plan, ids]))
@@ -124,8 +131,8 @@ function compareService(wanted: WantedService, current: Current): Change {
 }
 
 /** What was created and then not deployed, because something failed in between. */
-function isUndeployed(current: Current): boolean {
-  return current?.latest_deploy === null && (current.repo_url !== null || current.image !== null)
+export function isUndeployed(service: Partial<Service> = {}): boolean {
+  return service.latest_deploy === null && !service.suspended && !!(service.repo_url || service.image)
 }
 
 function detail(what: string, from: Detail['from'], to: Detail['to'], takes_effect: Effect): Detail {
@@ -181,15 +188,11 @@ function* refusalsOf({ services, datastores }: Wanted, state: ServerState): Iter
     const current = byName(state.services, wanted.name)
     if (byName(state.datastores, wanted.name)) yield { what, reason: 'a datastore has this name', hint }
     if (current) yield* serviceRefusals(what, wanted, current)
-    for (const { domain } of wanted.domains) {
-      const owner = state.services.find((one) => one.domains.some((other) => other.domain === domain))
-      if (owner === undefined || owner.name === wanted.name) continue
-      yield {
-        what,
-        reason: `${domain} is a domain of ${owner.name}`,
-        hint: `berth domains rm ${owner.name} ${domain}`,
-      }
-    }
+    if (state.leaving?.includes(wanted.name)) yield { what, ...leaving }
+    for (const [reason, hint] of domainRefusals(wanted, { services, datastores }, state))
+      yield { what, reason, hint }
+    if (!isWithinTotal(envAfter(wanted, state)))
+      yield { what, reason: 'all its variables together may have 512 KiB', hint: 'keep less in them' }
     for (const { key, value } of wanted.env) {
       const isBroken = (one: Reference | null) => !one || !refersTo(one, { services, datastores }, state)
       if (!referencesIn(value).some(isBroken)) continue
@@ -201,12 +204,60 @@ function* refusalsOf({ services, datastores }: Wanted, state: ServerState): Iter
     const what = `datastore ${name}`
     const current = byName(state.datastores, name)
     if (byName(state.services, name)) yield { what, reason: 'a service has this name', hint }
+    if (state.leaving?.includes(name)) yield { what, ...leaving }
     for (const key of fixedSettings) {
       if (!current || settings[key] === undefined || settings[key] === current[key]) continue
       const reason = `its ${key} is ${current[key]}, and the file says ${settings[key]}`
       yield { what, reason, hint: key === 'version' ? upgradeHint(settings.version!, current) : otherName }
     }
   }
+}
+
+const leaving = { reason: 'what had this name is still being deleted', hint: 'try again in a moment' }
+
+/** In pairs of a reason and a hint. */
+function* domainRefusals(
+  { name, domains }: WantedService,
+  { services }: Wanted,
+  { services: running, baseDomain = '' }: ServerState,
+): Iterable<[string, string]> {
+  const others = [...running, ...services].filter((one) => one.name !== name && isPublicType(one.type))
+  const own = { domain: defaultHost(name, baseDomain), redirect_to: null }
+  const hosts = [...domains, own, ...(byName(running, name)?.domains ?? [])]
+  for (const { domain, redirect_to: target } of domains) {
+    const hasIt = (one: { domain: string }) => one.domain === domain
+    const owner = others.find(
+      (one) => one.domains.some(hasIt) || defaultHost(one.name, baseDomain) === domain,
+    )
+    if (owner) yield [`${domain} is a domain of ${owner.name}`, `berth domains rm ${owner.name} ${domain}`]
+    if (hasIt(own)) yield [`${domain} is its default address`, 'omit it']
+    const final = hosts.find((one) => one.domain === target)
+    if (target && (!final || final.redirect_to))
+      yield [
+        `${domain} cannot redirect to ${target}`,
+        'that has to be a domain of the service that it serves',
+      ]
+  }
+}
+
+/** Its variables once the file is applied, but for missing secrets. */
+function envAfter({ name, env }: WantedService, { services }: ServerState): EnvVar[] {
+  const kept = byName(services, name)?.env ?? []
+  return [...env, ...kept.filter(({ key }) => !env.some((one) => one.key === key))]
+}
+
+function referrersOf(name: string, { services }: Wanted, state: ServerState): Refusal[] {
+  const refers = ({ value }: EnvVar) =>
+    referencesIn(value).some((one) => one?.noun === 'service' && one.name === name)
+  return services.flatMap((one) =>
+    envAfter(one, state)
+      .filter(refers)
+      .map(({ key }) => ({
+        what: `service ${name}`,
+        reason: `it cannot be deleted: it is in use by ${one.name}, as ${key}`,
+        hint: `berth env unset ${one.name} ${key}, or give it another value in the file`,
+      })),
+  )
 }
 
 const otherName = 'it cannot be changed: another name in the file creates another datastore'
@@ -228,15 +279,20 @@ function* serviceRefusals(what: string, wanted: WantedService, current: RunningS
     const reason = `its disk is mounted at ${former}, and the file says ${shown(path)}`
     yield { what, reason, hint: `berth update ${name} --disk ${path ?? "''"}` }
   }
+  if (type !== current.type) return
+  for (const { path: setting, message } of brokenRules(wanted, current))
+    yield { what, reason: `${setting}: ${message}`, hint: 'what the file does not name stays as it is' }
 }
 
 function refersTo({ noun, name, property }: Reference, wanted: Wanted, state: ServerState): boolean {
   const isService = noun === 'service'
   const properties: readonly string[] = isService ? serviceProperties : datastoreProperties
-  const named = isService
-    ? [...wanted.services, ...state.services]
-    : [...wanted.datastores, ...state.datastores]
-  return properties.includes(property) && named.some((one) => one.name === name)
+  const service = byName([...wanted.services, ...state.services], name)
+  const kind = byName(wanted.datastores, name)?.settings.kind ?? byName(state.datastores, name)?.kind
+  const isThere = isService
+    ? service && (property !== 'url' || isPublicType(service.type))
+    : kind && (property !== 'database' || kind === 'postgres')
+  return !!isThere && properties.includes(property)
 }
 
 function* keptOf(wanted: WantedService, current: Current): Iterable<Kept> {

@@ -122,6 +122,7 @@ const remarks: [keys: string, left: RegExp][] = [
   ['image: a, expose: [81], ports: [80]', /^services\.web\.expose\.0: a service has one port/],
   ["image: a, volumes: ['C:\\a:/a']", /^services\.web\.volumes\.0: an instance sees no files of the host/],
   ['image: a, volumes: [{ source: d }]', /^services\.web\.volumes\.0: only a named volume becomes a disk/],
+  ['image: a, volumes: ["d:/d"], scale: 2', /^services\.web: instances: .* exactly one instance/],
   ['image: a, constructor: 1', /^services\.web\.constructor: Berth has no such setting/],
   ['image: a, __proto__: { init: true }', /^services\.web\.__proto__: Berth has no such setting/],
   ['build: { args: { "A.B": 1 } }', /^services\.web: build_args\.A\.B: must be letters/],

@@ -112,6 +112,9 @@ datastores:
   assert.deepEqual(plan.refusals, [])
 })
 
+const redirect = (target: string) =>
+  `services: { shop: { domains: [{ domain: a.example.com, redirect_to: ${target} }] } }`
+
 const refusals: [what: string, text: string, reason: RegExp, hint: RegExp][] = [
   ['type', 'services: { shop: { type: private_service } }', /is a web_service/, /berth delete shop/],
   ['disk path', 'services: { data: { disk_mount_path: /b } }', /mounted at \/a/, /update data --disk \/b$/],
@@ -124,12 +127,42 @@ const refusals: [what: string, text: string, reason: RegExp, hint: RegExp][] = [
   ['name of a service', 'datastores: { shop: { kind: redis } }', /a service has this name/, /another name/],
   ['reference', `services: { shop: { env: { A: "${reference}" } } }`, /variable A refers/, /literal/],
   ['property', 'services: { shop: { env: { A: "${{datastore.db.url}}" } } }', /variable A/, /literal/],
+  ['address', 'services: { shop: { env: { A: "${{service.inner.url}}" } } }', /variable A/, /literal/],
+  [
+    'database',
+    'services: { shop: { env: { A: "${{datastore.cache.database}}" } } }',
+    /variable A/,
+    /literal/,
+  ],
+  ['number', 'services: { data: { instances: 2 } }', /instances: a service with a disk/, /not name stays/],
+  ['taken name', 'services: { gone: {} }', /had this name is still being deleted/, /try again/],
+  ['taken name', 'datastores: { gone: { kind: redis } }', /is still being deleted/, /try again/],
+  ['total of variables', `services: { shop: { env: { B: ${'x'.repeat(60_000)} } } }`, /512 KiB/, /less/],
+  [
+    'domain of another',
+    'services: { data: { domains: [shop.example.com] } }',
+    /is a domain of shop/,
+    /rm shop/,
+  ],
+  ['host of another', 'services: { data: { domains: [shop.berth.test] } }', /is a domain of shop/, /rm shop/],
+  ['host of a new one', 'services: { data: { domains: [b.berth.test] }, b: {} }', /is a domain of b/, /rm b/],
+  ['own host', 'services: { shop: { domains: [shop.berth.test] } }', /is its default address/, /omit it/],
+  ['target', redirect('b.example.com'), /cannot redirect to b\.example\.com/, /has to be a domain/],
+  ['circle', redirect('a.example.com'), /cannot redirect to a\.example\.com/, /has to be a domain/],
 ]
 
 for (const [what, text, reason, hint] of refusals) {
   test(`a ${what} that cannot be as the file says is refused with the way out`, () => {
-    const services = [current(), running('data', { disk_mount_path: '/a' })]
-    const plan = planOf(text, services, [database()])
+    const full = { key: 'FULL', value: 'x'.repeat(500_000) }
+    const shop = current()
+    const services = [
+      { ...shop, env: [...shop.env, full] },
+      running('data', { disk_mount_path: '/a' }),
+      running('inner', { type: 'private_service' }),
+    ]
+    const datastores = [database(), database({ name: 'cache', kind: 'redis' })]
+    const server = { leaving: ['gone'], baseDomain: 'berth.test' }
+    const plan = makePlan(parseBlueprint(text), { services, datastores, ...server })
     assert.equal(plan.refusals.length, 1)
     assert.match(plan.refusals[0]!.reason, reason)
     assert.match(plan.refusals[0]!.hint, hint)
@@ -195,7 +228,7 @@ const violations: [text: string, expected: string][] = [
     'services:\n  a: { image: a, folder: b }',
     '2 services.a: has more than one of repo_url, image and folder',
   ],
-  ['jobs:\n  a: { image: b }', '2 jobs.a: needs a schedule: a cron job has one'],
+  ['jobs:\n  a: { image: b }', '2 jobs.a.schedule: is required: a cron job has one'],
   ['services: { a: {} }\ndatastores:\n  a: { kind: redis }', '3 datastores.a: this name is used twice'],
   [
     'services:\n  a:\n    type: background_worker\n    hsts: true',
@@ -203,6 +236,17 @@ const violations: [text: string, expected: string][] = [
   ],
   ['services:\n  a: { secrets: [A], env: { A: b } }', '2 services.a.env.A: is also one of the secrets'],
   ['services:\n  a: { domains: [x] }', '2 services.a.domains.0: a domain has at least two parts'],
+  [
+    'services:\n  a: { disk_mount_path: /a, instances: 2 }',
+    '2 services.a.instances: a service with a disk has exactly one instance',
+  ],
+  ['jobs:\n  a: { schedule: "@daily", instances: 2 }', '2 jobs.a.instances: a cron job has exactly one'],
+  ['services:\n  a: { root_dir: ../a }', '2 services.a.root_dir: must not leave the repository'],
+  [
+    'services:\n  a: { type: private_service, domains: [a.example.com] }',
+    '2 services.a.domains: only web services and static sites',
+  ],
+  ['datastores:\n  a: { kind: redis, database: b }', '2 datastores.a.database: Redis has none to choose'],
   ['services: [', '1 berth.yaml: line 1: '],
 ]
 
@@ -233,6 +277,29 @@ test('the example of the manual is valid, and names what a first apply creates',
   const plan = planOf(example)
   assert.deepEqual(linesOf(plan), ['+ shop-db', '+ images', '+ shop', '+ nightly'])
   assert.deepEqual([plan.refusals, plan.missing], [[], [{ service: 'shop', key: 'STRIPE_KEY' }]])
+})
+
+for (const target of ['shop.berth.test', 'shop.example.com']) {
+  test(`a domain may redirect to ${target}, which the server has`, () => {
+    const state = { services: [current()], datastores: [], baseDomain: 'berth.test' }
+    assert.deepEqual(makePlan(parseBlueprint(redirect(target)), state).refusals, [])
+  })
+}
+
+test('a service that is to stay tells why one that it refers to cannot be deleted', () => {
+  const value = '${{service.old.host}}'
+  const services = [running('shop', { env: [{ key: 'A', value }] }), running('old')]
+  const reasons = (text: string) => planOf(text, services).in_use.map(({ reason }) => reason)
+  assert.deepEqual(reasons('services: { shop: {} }'), ['it cannot be deleted: it is in use by shop, as A'])
+  assert.deepEqual(reasons('services: { shop: { env: { A: b } } }'), [])
+  assert.equal(reasons(`services: { web: { env: { B: "x\${{service.old.port}}" } } }`).length, 1)
+  // The one that refers to it goes, too.
+  assert.deepEqual(reasons('services: {}'), [])
+})
+
+test('a suspended service that was never deployed has nothing to change', () => {
+  const shop = running('shop', { image: 'nginx:latest', latest_deploy: null, suspended: true })
+  assert.deepEqual(linesOf(planOf('services: { shop: { image: nginx } }', [shop])), [])
 })
 
 test('a domain of another service is refused before anything changes', () => {

@@ -2,12 +2,13 @@
 import type { Datastore } from '../../api/datastore.ts'
 import type { ServiceDomain } from '../../api/domains.ts'
 import type { ShownEnvVar } from '../../api/env.ts'
+import type { Info } from '../../api/info.ts'
 import type { Service } from '../../api/service.ts'
 import { InvalidBlueprint, parseBlueprint, type Wanted } from '../../blueprint/blueprint.ts'
 import { makePlan, type Plan, type RunningService, type ServerState } from '../../blueprint/plan.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
-import { usageFailure, withoutSecrets } from '../failure.ts'
+import { orNull, usageFailure, withoutSecrets } from '../failure.ts'
 import { readFileOrInput } from '../terminal/standard-input.ts'
 
 const fileLimitMib = 4
@@ -41,10 +42,15 @@ async function readBlueprint(cli: Cli, path: string): Promise<Wanted> {
 
 /** Without what is being deleted. Throws (refused) for a token that may not read the values of variables. */
 export async function readServer({ client, server }: Cli): Promise<ServerState> {
-  const [services, datastores] = await Promise.all([
+  const [services, datastores, info] = await Promise.all([
     client.call<Service[]>('GET', '/services'),
     client.call<Datastore[]>('GET', '/datastores'),
+    orNull(client.call<Info>('GET', '/info')),
   ])
+  const leaving = [
+    ...services.filter(({ state }) => state === 'deleting'),
+    ...datastores.filter(({ status }) => status === 'deleting'),
+  ].map(({ name }) => name)
   const running = services
     .filter(({ state }) => state !== 'deleting')
     .map(async (service): Promise<RunningService> => {
@@ -62,5 +68,7 @@ export async function readServer({ client, server }: Cli): Promise<ServerState> 
   return {
     services: await Promise.all(running),
     datastores: datastores.filter(({ status }) => status !== 'deleting'),
+    leaving,
+    ...(info ? { baseDomain: info.base_domain } : {}),
   }
 }

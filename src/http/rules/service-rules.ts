@@ -1,9 +1,10 @@
-// Converts a request to a row, and checks rules of several fields on the resulting row, also for a PATCH.
-import { posix } from 'node:path'
+// Converts a request to a row, and checks the rules of the resulting row, also for a PATCH.
+
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { CreateService, UpdateService } from '../../api/service.ts'
-import { customDomainLimit, defaultHost, isPublicType } from '../../domain/domains.ts'
+import { defaultHost, isPublicType } from '../../domain/domains.ts'
+import { ruleViolations } from '../../domain/service-rules.ts'
 import {
   type Setting,
   type SettingName,
@@ -98,43 +99,9 @@ function throwSecondSource({ name, repo_url, image }: ServiceRow): never {
 
 /** Throws `invalid_request` with all violations. */
 export function checkRow(row: ServiceRow): void {
-  const details = [...ruleViolations(row)]
+  const details: FailureDetail[] = ruleViolations(row).map((one) => ({ ...one, code: 'invalid' }))
   const [first] = details
   if (first) throw new Failure('invalid_request', `${first.path}: ${first.message}`, undefined, details)
-}
-
-function* ruleViolations(row: ServiceRow): Iterable<FailureDetail> {
-  for (const name of settingNames) {
-    const { default: unset, refusal } = serviceSettings[name]
-    const reason = refusal?.(row.type) ?? null
-    if (reason !== null && !isDeepStrictEqual(row[name], unset)) yield violation(name, reason)
-  }
-  if (row.type === 'cron_job') {
-    if (row.schedule === null) yield violation('schedule', 'is required: a cron job has one')
-    if (row.instances !== 1) yield violation('instances', 'a cron job has exactly one')
-  }
-  if (row.repo_url !== null && row.image !== null) {
-    yield violation('image', 'a service has a repository or an image, not both')
-  }
-  if (row.custom_domains.length > customDomainLimit) {
-    yield violation('custom_domains', `a service has at most ${customDomainLimit} domains`)
-  }
-  if (row.disk_mount_path !== null && row.instances > 1) {
-    yield violation('instances', 'a service with a disk has exactly one instance')
-  }
-  if (row.root_dir !== null && escapesRoot(row.root_dir))
-    yield violation('root_dir', 'must not leave the repository')
-  if (row.dockerfile_path !== null && escapesRoot(posix.join(row.root_dir ?? '', row.dockerfile_path))) {
-    yield violation('dockerfile_path', 'must not leave the repository')
-  }
-}
-
-function violation(path: string, message: string): FailureDetail {
-  return { path, code: 'invalid', message }
-}
-
-function escapesRoot(path: string): boolean {
-  return posix.normalize(path).split('/')[0] === '..'
 }
 
 type Context = Pick<HttpContext, 'config' | 'storage'>
