@@ -5,13 +5,19 @@ import type { Deploy } from '../../api/deploy.ts'
 import type { Service } from '../../api/service.ts'
 import type { Wanted } from '../../blueprint/blueprint.ts'
 import type { Change, Plan, ServerState } from '../../blueprint/plan.ts'
-import { changedDomains, changedEnv, changedSettings, fixedSettings } from '../../blueprint/plan.ts'
+import {
+  changedDomains,
+  changedEnv,
+  changedSettings,
+  fixedSettings,
+  isUndeployed,
+} from '../../blueprint/plan.ts'
 import { quote } from '../../domain/shell-word.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { datastorePath, untilAvailable } from '../datastore/datastore.ts'
-import { CliFailure } from '../failure.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
+import { plain } from '../terminal/output.ts'
 
 export interface Applied {
   wanted: Wanted
@@ -21,28 +27,57 @@ export interface Applied {
   secrets: { service: string; key: string; value: string }[]
 }
 
-/** All services exist before the first of them is deployed, because they may refer to each other. */
+/**
+ * All services exist before the first of them is deployed, because they may refer to each other. Says what is
+ * left after a failure: applying again does it.
+ */
 export async function applyPlan(
   cli: Cli,
   applied: Applied,
   { follow }: { follow: boolean },
 ): Promise<number> {
-  const datastores = applied.plan.changes.filter(({ noun }) => noun === 'datastore')
-  for (const change of datastores) await applyDatastore(cli, applied, change)
-  const changes = applied.plan.changes.filter(({ noun }) => noun === 'service')
-  for (const change of changes) await applyService(cli, applied, change)
+  const { changes } = applied.plan
+  const services = changes.filter(({ noun }) => noun === 'service')
+  const steps = [
+    ...changes.map((change) => ({
+      what: `${change.noun} ${change.name}`,
+      run: () => (change.noun === 'datastore' ? applyDatastore : applyService)(cli, applied, change),
+    })),
+    ...services
+      .filter(({ name }) => isUndeployed(afterwards(applied, name)))
+      .map(({ name }) => ({
+        what: `deploy of ${name}`,
+        run: async () => {
+          const queued = await cli.client.call<Deploy>('POST', `${servicePath(name)}/deploys`)
+          cli.out.say(`   deploying ${name}`)
+          return followUp(cli, queued, follow)
+        },
+      })),
+  ]
+  let finished = 0
   let exitCode = 0
-  for (const change of changes) {
-    const { folder = null } = applied.wanted.services.find(({ name }) => name === change.name)!
-    const service = await cli.client.call<Service>('GET', servicePath(change.name))
-    const next = nextCommand(service, folder, change)
-    if (service.latest_deploy === null && (service.repo_url || service.image)) {
-      const queued = await cli.client.call<Deploy>('POST', `${servicePath(change.name)}/deploys`)
-      cli.out.say(`   deploying ${change.name}`)
-      exitCode = Math.max(exitCode, await followUp(cli, queued, follow))
-    } else if (next) printNext(cli, next)
+  try {
+    for (const { run } of steps) {
+      exitCode = Math.max(exitCode, (await run()) ?? 0)
+      finished += 1
+    }
+  } finally {
+    const open = steps.slice(finished).map(({ what }) => what)
+    if (open.length > 0) cli.out.say(`   not finished: ${plain(open.join(', '))}; apply again to go on`)
+    // Also for the one that failed in its middle: the next plan does not know what was saved.
+    for (const change of services.filter((one) => changes.indexOf(one) <= finished)) {
+      const next = nextCommand(afterwards(applied, change.name), change)
+      if (next) printNext(cli, next)
+    }
   }
   return exitCode
+}
+
+/** With the wanted settings. */
+function afterwards({ wanted, state }: Applied, name: string): Partial<Service> & { folder: string | null } {
+  const { settings, folder } = wanted.services.find((one) => one.name === name)!
+  const { latest_deploy = null, ...current } = state.services.find((one) => one.name === name) ?? {}
+  return { ...current, ...(settings as Partial<Service>), latest_deploy, name, folder }
 }
 
 async function applyDatastore(cli: Cli, { wanted }: Applied, { name, action }: Change): Promise<void> {
@@ -78,10 +113,11 @@ async function applyService(cli: Cli, { wanted, state, secrets }: Applied, { nam
   printDone(cli, `service ${name} was ${action}d`)
 }
 
-/** The command that puts settings into effect; null if they are already. */
-function nextCommand(service: Service, folder: string | null, { action, details }: Change): string | null {
-  const { name, repo_url, image, live_deploy_id } = service
+/** The command that puts settings into effect; null if they are already, or if a deploy does it. */
+function nextCommand(service: ReturnType<typeof afterwards>, { action, details }: Change): string | null {
+  const { name, repo_url, image, live_deploy_id, folder } = service
   const waits = (when: string) => details.some(({ takes_effect }) => takes_effect === when)
+  if (isUndeployed(service)) return null
   if (action === 'create' || waits('at build') || (!live_deploy_id && waits('at restart'))) {
     if (repo_url || image) return `berth deploy ${name}`
     return folder === null ? `berth up ${name}` : `berth up ${name} ${quote(folder)}`
@@ -89,18 +125,10 @@ function nextCommand(service: Service, folder: string | null, { action, details 
   return waits('at restart') ? `berth restart ${name}` : null
 }
 
-/** A service that another one refers to goes after that one. */
+/** By force, because they may refer to each other: the plan knows that no other service does. */
 export async function deleteServices(cli: Cli, names: string[]): Promise<void> {
-  const refused: string[] = []
   for (const name of names) {
-    try {
-      await cli.client.call('DELETE', servicePath(name))
-      printDone(cli, `service ${name} is being deleted`)
-    } catch (error) {
-      const isInUse = error instanceof CliFailure && error.code === 'in_use'
-      if (!isInUse || (name === names.at(-1) && refused.length === names.length - 1)) throw error
-      refused.push(name)
-    }
+    await cli.client.call('DELETE', servicePath(name), { query: { force: true } })
+    printDone(cli, `service ${name} is being deleted`)
   }
-  if (refused.length > 0) await deleteServices(cli, refused)
 }

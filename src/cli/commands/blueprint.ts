@@ -1,6 +1,6 @@
 // Blueprints: `berth plan`, `berth apply`, `berth export` and `berth schema`. A blueprint is a berth.yaml.
 import type { EnvVar } from '../../api/env.ts'
-import type { Plan } from '../../blueprint/plan.ts'
+import type { Plan, RunningService } from '../../blueprint/plan.ts'
 import { count } from '../../quantities.ts'
 import type { Applied } from '../blueprint/apply.ts'
 import type { Cli } from '../client/session.ts'
@@ -82,19 +82,21 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
   const { printPlan } = await import('../blueprint/view.ts')
   const compared = await comparePlan(cli, file)
   const { plan } = compared
+  const refusals = [...plan.refusals, ...(options.prune ? plan.in_use : [])]
   if (options.plan !== undefined && options.plan !== plan.fingerprint) throw outdated(file)
   if (out.isJson) out.json(plan)
-  else printPlan({ print: out.say, paint: out.tint }, plan)
-  if (plan.refusals.length > 0) {
-    throw new CliFailure(
-      `nothing was changed: ${count(plan.refusals.length, 'thing')} cannot be as the file says`,
-    )
-  }
+  else printPlan({ print: out.say, paint: out.tint }, { ...plan, refusals })
+  if (refusals.length > 0)
+    throw new CliFailure(`nothing was changed: ${count(refusals.length, 'thing')} cannot be as the file says`)
   const surplus = options.prune ? plan.surplus : []
   if (plan.changes.length + surplus.length === 0) return exitCodes.ok
   const secrets = await obtainSecrets(cli, plan, options)
   await agree(cli, plan, options)
-  await agreeToPrune(cli, surplus, options)
+  await agreeToPrune(
+    cli,
+    compared.state.services.filter(({ name }) => surplus.includes(name)),
+    options,
+  )
   // Until the questions are answered, much time can pass.
   const { plan: current } = await planFor(cli, compared.wanted)
   if (current.fingerprint !== plan.fingerprint) throw outdated(file)
@@ -102,8 +104,12 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
   const exitCode = await applyPlan(cli, { ...compared, secrets }, options)
   // What serves now is kept until what replaces it does.
   const isReplaced = options.follow || plan.changes.every(({ action }) => action !== 'create')
-  if (exitCode === exitCodes.ok && isReplaced) await deleteServices(cli, surplus)
-  else if (surplus.length > 0) printNext(cli, `berth apply ${file} --prune`)
+  if (surplus.length > 0 && exitCode === exitCodes.ok && isReplaced) {
+    // Deploys take a while, in which a service may have come to refer to one of these.
+    const { plan: last } = await planFor(cli, compared.wanted)
+    if (last.in_use.length > 0) throw new CliFailure(`not deleted: ${last.in_use[0]!.reason}`)
+    await deleteServices(cli, surplus)
+  } else if (surplus.length > 0) printNext(cli, `berth apply ${file} --prune`)
   if (exitCode === exitCodes.ok) printDone(cli, `${plain(cli.serverName)} is what ${plain(file)} says`)
   return exitCode
 }
@@ -138,15 +144,22 @@ async function agree(cli: Cli, { changes }: Plan, { plan, yes }: ApplyOptions): 
   if (!(await confirm(cli, question))) throw new CliFailure('nothing was changed')
 }
 
-async function agreeToPrune(cli: Cli, surplus: string[], { pruneCount }: ApplyOptions): Promise<void> {
-  if (surplus.length === 0) return
-  const names = surplus.map(plain).join(', ')
-  const message = `This deletes ${names} with their deploys and logs. Type how many that are:`
-  const instead = `confirm with --prune-count ${surplus.length}`
+async function agreeToPrune(
+  cli: Cli,
+  services: RunningService[],
+  { pruneCount }: ApplyOptions,
+): Promise<void> {
+  if (services.length === 0) return
+  const listed = (some: RunningService[]) => some.map(({ name }) => plain(name)).join(', ')
+  const kept = services.filter(({ disk_mount_path }) => disk_mount_path !== null)
+  cli.out.say(`   deletes ${listed(services)}: deploys, logs, settings, and the values of secrets`)
+  if (kept.length > 0) cli.out.say(`   keeps the disk of ${listed(kept)}, until it is deleted: berth disks`)
+  const message = 'Type how many services are deleted:'
+  const instead = `confirm with --prune-count ${services.length}`
   const typed = pruneCount ?? Number(await askText(cli, { message, instead }))
-  if (typed === surplus.length) return
+  if (typed === services.length) return
   throw new CliFailure('the number does not match: nothing was changed', {
-    hint: `not in the file: ${surplus.join(', ')}`,
+    hint: `not in the file: ${listed(services)}`,
   })
 }
 

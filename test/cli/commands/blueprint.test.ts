@@ -70,16 +70,24 @@ jobs:
   assert.equal((await suite.api.get('/services/shop')).revision, shop.revision)
 
   write(`services: { shop: { repo_url: ${repository.directory}, drain_seconds: 1, instances: 2 } }`)
-  const refused = await berth('apply', '--yes', '--prune')
-  assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /--prune-count 2/)
   const inUse = await berth('apply', '--yes', '--prune', '--prune-count', '2')
   assert.equal(inUse.code, 1)
-  assert.match(inUse.stderr, /next: berth restart shop/)
-  assert.match(inUse.stderr, /nightly is being deleted[\s\S]*api is in use by shop/)
+  assert.match(
+    inUse.stderr,
+    /it is in use by shop, as API\n.*berth env unset shop API[\s\S]*nothing was changed/,
+  )
+  assert.equal((await suite.api.get('/services/shop')).revision, shop.revision)
   await berth('env', 'unset', 'shop', 'API')
-  const pruned = await berth('apply', '--prune', '--prune-count', '1')
+  // These two refer to each other.
+  await berth('env', 'set', 'nightly', 'API=${{service.api.host}}')
+  await berth('env', 'set', 'api', 'JOB=${{service.nightly.host}}')
+  const refused = await berth('apply', '--yes', '--prune')
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /deletes api, nightly: deploys, logs, settings, and the values of secrets/)
+  assert.match(refused.stderr, /--prune-count 2/)
+  const pruned = await berth('apply', '--yes', '--prune', '--prune-count', '2')
   assert.equal(pruned.code, 0, pruned.stderr)
+  assert.match(pruned.stderr, /next: berth restart shop/)
   await until('the services are deleted', async () => (await suite.api.get('/services')).length === 1)
   assert.equal((await suite.api.get('/services/shop')).instances, 2)
   assert.equal((await suite.api.get('/services/shop/env')).length, 2)
@@ -122,6 +130,49 @@ test('a file with a refusal changes nothing, and an invalid one is reported by l
   const invalid = await berth('plan')
   assert.equal(invalid.code, 2)
   assert.match(invalid.stderr, /berth\.yaml:3 services\.kept\.pot: is not a known key; did you mean 'port'\?/)
+})
+
+test('a failure in the middle tells what is left, and the same command goes on with it', async (t) => {
+  const text = `services:
+  first: { folder: ./first }
+  second: { folder: ./second, secrets: [KEY] }
+  third: { type: private_service, folder: ./third }
+`
+  const { write, berth } = place(t, text)
+  write(`KEY=${'x'.repeat(200_000)}\n`, 'secrets.env')
+  const failed = await berth('apply', '--yes', '--secrets', 'secrets.env')
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /service first was created\n.*not finished: service second, service third/)
+  assert.match(failed.stderr, /next: berth up first/)
+
+  write('KEY=short\n', 'secrets.env')
+  const finished = await berth('apply', '--yes', '--secrets', 'secrets.env')
+  assert.equal(finished.code, 0, finished.stderr)
+  assert.doesNotMatch(finished.stderr, /first was/)
+  assert.equal((await suite.api.get('/services/third')).type, 'private_service')
+  const again = await berth('apply', '--yes')
+  assert.deepEqual([again.code, again.stderr], [0, 'nothing to change\n'])
+  for (const name of ['first', 'second', 'third']) await suite.api.call('DELETE', `/services/${name}`)
+})
+
+test('the disk of a service that is pruned stays, and is named before', async (t) => {
+  const repository = createRepository(t)
+  repository.commit('First', await pageApp('one'))
+  const service = `{ repo_url: ${repository.directory}, drain_seconds: 0, disk_mount_path: /data }`
+  const { write, berth } = place(t, `services: { files: ${service} }`)
+  const applied = await berth('apply', '--yes')
+  assert.equal(applied.code, 0, applied.stderr)
+  write('services: {}')
+  const pruned = await berth('apply', '--prune', '--prune-count', '1')
+  assert.equal(pruned.code, 0, pruned.stderr)
+  assert.match(
+    pruned.stderr,
+    /deletes files: .*\n.*keeps the disk of files, until it is deleted: berth disks/,
+  )
+  await until('the service is deleted', async () => (await suite.api.get('/services')).length === 0)
+  const [disk] = await suite.api.get('/disks')
+  assert.deepEqual([disk.service_name, disk.kept], ['files', true])
+  await suite.api.call('DELETE', `/disks/${disk.name}?purge=true`)
 })
 
 const compose = `services:
