@@ -7,6 +7,7 @@ import { isInside, resolveInside } from '../../sources/source-path.ts'
 import type { Builder, BuildJob, Target } from '../builder.ts'
 import { resolveRoot } from '../source-folder.ts'
 import { serveTree } from '../static-site/static-site.ts'
+import { watchCauses } from './known-causes.ts'
 
 export const dockerfile: Builder = {
   name: 'dockerfile',
@@ -31,10 +32,11 @@ async function buildOwnDockerfile(job: BuildJob): Promise<void> {
 export async function buildDockerfile(job: BuildJob, source: BuildSource, target: Target): Promise<void> {
   const { registries, signal, log, ignoredFileAdvice } = job
   const inputs = await job.openInputs()
+  const { onLine, explain } = watchCauses(log.build)
   try {
-    await job.driver.build({ ...source, ...inputs, ...target, registries, signal, onLine: log.build })
+    await job.driver.build({ ...source, ...inputs, ...target, registries, signal, onLine })
   } catch (error) {
-    throw await explainMissingFile(error, { ...source, ignoredFileAdvice })
+    throw await explainMissingFile(explain(error), { ...source, ignoredFileAdvice })
   }
 }
 

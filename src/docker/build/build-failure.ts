@@ -92,9 +92,9 @@ function describeMissingBase(image: string, reason: string): string {
 
 const failedRequest = /^failed to do request: \w+ "https?:\/\/([^/"]+)[^"]*": (.+)$/
 
-/** `[2/5] RUN npm ci` is `RUN npm ci`. */
+/** `[2/5] RUN --mount=type=cache,target=/root/.npm npm ci` is `RUN npm ci`. */
 function stepName(name: string): string {
-  return oneLine(name.replace(/^\[[^\]]*\] /, ''))
+  return oneLine(name.replace(/^\[[^\]]*\] /, '').replace(/^(RUN)(?: --\S+)+/i, '$1'))
 }
 
 // "executor failed running [/bin/sh -c x]: exit code: 1", since BuildKit 0.10 "process "/bin/sh -c x" did not
@@ -145,5 +145,8 @@ function oneLine(text: string): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= maxStepLength ? text : `${text.slice(0, maxStepLength - 1)}…`
+  if (text.length <= maxStepLength) return text
+  // What a command sets comes first, and what it does comes last.
+  const half = maxStepLength / 2
+  return `${text.slice(0, half)}…${text.slice(1 - half)}`
 }

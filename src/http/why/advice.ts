@@ -122,7 +122,8 @@ export function adviseOnChown(chown: Chown, name: string): Advice | null {
 }
 
 export type FailedDeploy = FailedRecord & Pick<Deploy, 'source'>
-type Deployed = Pick<Service, 'name' | 'type'> & Partial<Pick<Service, 'protocol' | 'submodule_owners'>>
+type Deployed = Pick<Service, 'name' | 'type'> &
+  Partial<Pick<Service, 'protocol' | 'submodule_owners' | 'build_env'>>
 
 export function adviseOnDeploy(deploy: FailedDeploy, service: Deployed): Advice | null {
   const { error_code: code } = deploy
@@ -168,7 +169,7 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
       if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
       return adviseTo('check the address of the source', `berth show ${name}`)
     case 'build_failed':
-      return adviseOnBuild(deploy, name)
+      return adviseOnBuild(deploy, service)
     default:
       return null
   }
@@ -209,7 +210,7 @@ function argument(path: string, placeholder: string): string {
   return /^[\w./@+-]+$/.test(path) ? path : placeholder
 }
 
-function adviseOnBuild(deploy: FailedDeploy, name: string): Advice | null {
+function adviseOnBuild(deploy: FailedDeploy, { name, build_env = [] }: Deployed): Advice | null {
   switch (detailOf(deploy, 'reason', '')) {
     case 'outside_root': {
       const dockerfile = argument(detailOf(deploy, 'dockerfile', ''), 'PATH')
@@ -218,6 +219,13 @@ function adviseOnBuild(deploy: FailedDeploy, name: string): Advice | null {
     }
     case 'registry_credentials':
       return credentials
+    case 'variable': {
+      const variable = detailOf(deploy, 'variable', 'KEY')
+      const keys = [...new Set([...build_env, variable])].map((key) => `--build-env ${key}`)
+      const set = `berth env set ${name} ${variable}=VALUE`
+      const commands = [set, `berth update ${name} ${keys.join(' ')}`, retryCommand(deploy, name)]
+      return advise(`if the build needs ${variable}: ${commands.join(', then: ')}`, ...commands)
+    }
     case 'build_memory':
       return advise('raise --build-memory-limit of berthd, or set it to 0; manual: /docs/limits#builds')
     default:
@@ -278,13 +286,13 @@ function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advi
   }
 }
 
-/** A Dockerfile that only builds pages exits early. A service's type is fixed, so a new one is needed. */
+/** What only builds pages exits early. A service's type is fixed, so a new one is needed. */
 function adviseStaticSite({ source }: FailedDeploy, { name, type }: Deployed): Advice | null {
   if (type !== 'web_service') return null
   const site = `${name}-site`
   const create = `berth create ${site} --type static_site --publish-dir FOLDER`
   const condition =
-    'have its command keep running; if its Dockerfile only builds pages, serve FOLDER of its last stage: '
+    'have its command keep running; if its build only makes pages, serve the FOLDER that has them: '
   if (source.kind === 'archive') {
     const upload = `berth up ${site}`
     return advise(`${condition}${create}, then: ${upload}`, create, upload)
@@ -299,6 +307,8 @@ function retry(deploy: FailedDeploy, name: string): Advice {
 function remedyFor(deploy: FailedDeploy): string {
   const code = deploy.error_code as ErrorCode
   const step = detailOf(deploy, 'step', '')
+  const cause = causes[detailOf(deploy, 'reason', '')]
+  if (cause !== undefined) return cause
   if (step.includes('load metadata for ')) return 'check the base image of the Dockerfile (FROM)'
   if (code === 'build_failed' && step !== '') return `fix the step ${step}`
   return remedies[code] ?? 'fix what the error names'
@@ -307,10 +317,18 @@ function remedyFor(deploy: FailedDeploy): string {
 const checkImage = 'check the name of the image (berth show) and its registry'
 const waitForRegistry = 'wait until its registry responds'
 
+/** What the output of a failed build step showed. */
+const causes: Record<string, string> = {
+  lock_file: 'the lock file does not fit the manifest: install on your machine, and commit the new one',
+  node_heap: 'let Node.js use more memory (--build-arg NODE_OPTIONS=--max-old-space-size=4096)',
+  package_refused: 'check the name of the package, or set the token that .npmrc names (berth env set)',
+  ssh_dependency: 'a build has no SSH keys: give the dependency its https URL',
+}
+
 /** What to change before the next attempt. */
 const remedies: Partial<Record<ErrorCode, string>> = {
   archive_invalid: 'exclude that entry in .berthignore, or pack the folder again',
-  build_failed: 'fix the step that failed',
+  build_failed: 'fix what the error or its last lines show',
   build_timeout: 'make the build faster, or raise --build-timeout of berthd',
   docker_error: 'check the Docker engine of the server',
   docker_unavailable: 'start the Docker engine of the server',

@@ -44,12 +44,20 @@ test('well-known exit codes are explained', () => {
   )
 })
 
+test('the mounts of a step are not a part of its name', () => {
+  const name = '[build 4/5] RUN --mount=type=cache,target=/root/.npm,sharing=locked --network=none npm ci'
+
+  const text = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 1' })
+
+  assert.equal(text, 'RUN npm ci exited with code 1')
+})
+
 test('a long or multi-line step is shortened to one line', () => {
   const name = `[2/2] RUN one &&\n   two && ${'x'.repeat(200)}`
 
   const text = describeBuildFailure('', { name, error: 'executor failed running [x]: exit code: 2' })
 
-  assert.match(text, /^RUN one && two && x{100,}… exited with code 2$/)
+  assert.match(text, /^RUN one && two && x{40,}…x{40,} exited with code 2$/)
   assert.equal(text.length, 120 + ' exited with code 2'.length)
 })
 

@@ -30,6 +30,11 @@ const commandsFor: [code: string, details: FailedDeploy['error_details'], comman
   ['instance_failed', disk, chown],
   ['health_check_failed', disk, chown],
   ['exited_early', disk, chown],
+  [
+    'build_failed',
+    { reason: 'variable', variable: 'DATABASE_URL' },
+    ['berth env set web DATABASE_URL=VALUE', 'berth update web --build-env DATABASE_URL', 'berth deploy web'],
+  ],
   ['recipe_not_found', { app: 'apps/web' }, ['berth update web --root-dir apps/web', 'berth deploy web']],
   ['recipe_not_found', null, ['berth update web --start-command COMMAND']],
   ['dockerfile_not_found', { builder: 'recipe' }, ['berth update web --builder recipe']],
@@ -49,6 +54,10 @@ test('a failure that no command corrects names what to change', () => {
   assert.match(advice('health_check_failed')!.hint, /--health-path/)
   const build = advice('build_failed', { step: 'RUN npm ci' }, 'archive')!
   assert.equal(build.hint, 'fix the step RUN npm ci, then: berth up web')
+  assert.match(
+    advice('build_failed', { step: 'RUN npm ci', reason: 'lock_file' })!.hint,
+    /lock file does not fit/,
+  )
   assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix what the error names, then: berth up web')
 })
 
