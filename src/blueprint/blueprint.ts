@@ -123,7 +123,7 @@ export function parseBlueprint(text: string): Wanted {
   const report = (found: { path: Path; message: string }[]) => {
     if (found.length > 0) throw new InvalidBlueprint(found.map((one) => toIssue(file, one)))
   }
-  if (!result.success) report(result.error.issues.map(withUnknownKey))
+  if (!result.success) report(result.error.issues.flatMap(withUnknownKeys))
   const found: { path: Path; message: string }[] = []
   const wanted = toWanted(result.data!, value, (path, message) => found.push({ path, message }))
   report(found)
@@ -151,17 +151,18 @@ function withTexts(value: unknown, texts: unknown, path: Path = []): unknown {
   return value !== null && textFields.includes(path[2]!) ? texts : value
 }
 
-function withUnknownKey(issue: z.core.$ZodIssue): { path: Path; message: string } {
-  if (issue.code !== 'unrecognized_keys') return issue
-  const [key = ''] = issue.keys
+function withUnknownKeys(issue: z.core.$ZodIssue): { path: Path; message: string }[] {
+  if (issue.code !== 'unrecognized_keys') return [issue]
   const known =
     issue.path.length === 0
       ? Blueprint.shape
       : issue.path[0] === 'datastores'
         ? Datastore.shape
         : Service.shape
-  const hint = key === 'custom_domains' ? "write 'domains'" : suggestion(key, Object.keys(known))
-  return { path: [...issue.path, key], message: `is not a known key${hint ? `; ${hint}` : ''}` }
+  return issue.keys.map((key) => {
+    const hint = key === 'custom_domains' ? "write 'domains'" : suggestion(key, Object.keys(known))
+    return { path: [...issue.path, key], message: `is not a known key${hint ? `; ${hint}` : ''}` }
+  })
 }
 
 function toIssue(file: YamlFile, { path, message }: { path: Path; message: string }): Issue {

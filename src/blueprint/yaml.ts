@@ -18,14 +18,18 @@ export interface YamlFile {
 /** Throws InvalidYaml. Anchors and merge keys are resolved. */
 export function readYaml(text: string): YamlFile {
   const lines = new LineCounter()
-  const options = { merge: true, prettyErrors: false }
+  const options = { merge: true, prettyErrors: false, logLevel: 'error' } as const
   try {
     const document = parseDocument(text, { ...options, lineCounter: lines })
     const [error] = document.errors
     if (error) throw new InvalidYaml(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
     const value = document.toJS()
-    // Throws for an alias inside of its own anchor.
-    JSON.stringify(value)
+    // Throws for an alias inside of its own anchor. Zod would drop such a key without a word.
+    const check = (key: string, one: unknown) => {
+      if (key === '__proto__') throw new InvalidYaml('__proto__ cannot be a key')
+      return one
+    }
+    JSON.stringify(value, check)
     return {
       value,
       texts: parseDocument(text, { ...options, schema: 'failsafe' }).toJS(),

@@ -222,6 +222,11 @@ test('an export holds no value but references, and applies without a change', ()
 
 const violations: [text: string, expected: string][] = [
   ['services:\n  shop:\n    imag: a', "3 services.shop.imag: is not a known key; did you mean 'image'?"],
+  [
+    'services:\n  shop:\n    imag: a\n    pot: 1',
+    "3 services.shop.imag: is not a known key; did you mean 'image'?\n4 services.shop.pot: is not a known",
+  ],
+  ['services: { a: { env: { __proto__: b } } }', '1 berth.yaml: __proto__ cannot be a key'],
   ['services:\n  shop:\n    port: x', '3 services.shop.port: must be a number'],
   ['services:\n  shop:\n    env:\n      A:', "4 services.shop.env.A: must be a text; '' is an empty one"],
   [

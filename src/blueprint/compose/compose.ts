@@ -44,12 +44,17 @@ export function importCompose(text: string, surroundings: Surroundings) {
           const [, key = '', text = null] = /^([^=]*)(?:=([\s\S]*))?$/.exec(String(line)) ?? []
           return { key, text, at }
         })
-    return entries.map(({ key, text, at }) => {
+    return entries.flatMap(({ key, text, at }) => {
       const isNull = text === null || valueAt(file.value, [...path, at]) === null
       const value = isNull ? (surroundings.env.get(key) ?? null) : String(text)
-      const isGiven = isNull || privatePaths.has([...path, at].join('.'))
-      const isSuspect = !isGiven && looksSecret(key, value ?? '')
-      return { key, value, isPrivate: isGiven || isSuspect, isSuspect }
+      const isFound = [path, [...path, at]].some((one) => privatePaths.has(one.join('.')))
+      // A name that is itself from .env may be a password.
+      if ((text === null && isFound) || (typeof text === 'object' && text !== null)) {
+        remark([...path, at], 'it is no variable with a text')
+        return []
+      }
+      const isSuspect = !isNull && !isFound && looksSecret(key, value ?? '')
+      return [{ key, value, isPrivate: isNull || isFound || isSuspect, isSuspect }]
     })
   }
   if (!isRecord(root) || !isRecord(root.services)) throw new InvalidYaml('there are no services')
@@ -121,7 +126,9 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
     const carrier = isCarried ? carriers[key] : undefined
     const isWritten = /^(command|entrypoint|healthcheck\.test)$/.test(key)
     const isGiven = () => [...privatePaths].some((one) => `${one}.`.startsWith(`${at.join('.')}.`))
-    if (carrier && isWritten && (hasPassword(listOf(value).join(' ')) || isGiven()))
+    const isText = !/^(environment|build\.args|depends_on|env_file|ports|volumes)$/.test(key)
+    if (carrier && isText && [value, ...listOf(value)].some(isRecord)) remark(at, 'it is no text')
+    else if (carrier && isWritten && (hasPassword(listOf(value).join(' ')) || isGiven()))
       remark(at, 'it has a value of .env or a password, which is not written')
     else if (carrier) {
       const variables = () => context.variablesAt(value, at)
