@@ -217,27 +217,28 @@ const leaving = { reason: 'what had this name is still being deleted', hint: 'tr
 
 /** In pairs of a reason and a hint. */
 function* domainRefusals(
-  { name, domains }: WantedService,
+  { name, type, domains }: WantedService,
   { services }: Wanted,
   { services: running, baseDomain = '' }: ServerState,
 ): Iterable<[string, string]> {
   const others = [...running, ...services].filter((one) => one.name !== name && isPublicType(one.type))
+  const current = byName(running, name)
   const own = { domain: defaultHost(name, baseDomain), redirect_to: null }
-  const hosts = [...domains, own, ...(byName(running, name)?.domains ?? [])]
-  for (const { domain, redirect_to: target } of domains) {
+  const hosts = [...domains, own, ...(current?.domains ?? [])]
+  for (const { domain, redirect_to: target } of current || !isPublicType(type)
+    ? domains
+    : [...domains, own]) {
     const hasIt = (one: { domain: string }) => one.domain === domain
-    const owner = others.find(
-      (one) => one.domains.some(hasIt) || defaultHost(one.name, baseDomain) === domain,
+    const owner = others.find((one) =>
+      [...one.domains, { domain: defaultHost(one.name, baseDomain) }].some(hasIt),
     )
     if (owner) yield [`${domain} is a domain of ${owner.name}`, `berth domains rm ${owner.name} ${domain}`]
-    if (hasIt(own)) yield [`${domain} is its default address`, 'omit it']
     const final = hosts.find((one) => one.domain === target)
     if (target && (!final || final.redirect_to))
-      yield [
-        `${domain} cannot redirect to ${target}`,
-        'that has to be a domain of the service that it serves',
-      ]
+      yield [`${domain} cannot redirect to ${target}`, 'that has to be another domain which it serves']
   }
+  if (domains.some(({ domain }) => domain === own.domain))
+    yield ['its default address is no domain', 'omit it']
 }
 
 /** Its variables once the file is applied, but for missing secrets. */

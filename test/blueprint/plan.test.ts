@@ -146,9 +146,15 @@ const refusals: [what: string, text: string, reason: RegExp, hint: RegExp][] = [
   ],
   ['host of another', 'services: { data: { domains: [shop.berth.test] } }', /is a domain of shop/, /rm shop/],
   ['host of a new one', 'services: { data: { domains: [b.berth.test] }, b: {} }', /is a domain of b/, /rm b/],
-  ['own host', 'services: { shop: { domains: [shop.berth.test] } }', /is its default address/, /omit it/],
-  ['target', redirect('b.example.com'), /cannot redirect to b\.example\.com/, /has to be a domain/],
-  ['circle', redirect('a.example.com'), /cannot redirect to a\.example\.com/, /has to be a domain/],
+  [
+    'own host',
+    'services: { shop: { domains: [shop.berth.test] } }',
+    /its default address is no domain/,
+    /omit it/,
+  ],
+  ['new host', 'services: { www: {} }', /^www\.berth\.test is a domain of site$/, /domains rm site/],
+  ['target', redirect('b.example.com'), /cannot redirect to b\.example\.com/, /has to be another domain/],
+  ['circle', redirect('a.example.com'), /cannot redirect to a\.example\.com/, /has to be another domain/],
 ]
 
 for (const [what, text, reason, hint] of refusals) {
@@ -158,12 +164,14 @@ for (const [what, text, reason, hint] of refusals) {
     const services = [
       { ...shop, env: [...shop.env, full] },
       running('data', { disk_mount_path: '/a' }),
+      running('site', { domains: [{ domain: 'www.berth.test', redirect_to: null }] }),
       running('inner', { type: 'private_service' }),
     ]
     const datastores = [database(), database({ name: 'cache', kind: 'redis' })]
     const server = { leaving: ['gone'], baseDomain: 'berth.test' }
     const plan = makePlan(parseBlueprint(text), { services, datastores, ...server })
-    assert.equal(plan.refusals.length, 1)
+    // Two services of the file that want the same host are both named.
+    assert.equal(plan.refusals.length, what === 'host of a new one' ? 2 : 1)
     assert.match(plan.refusals[0]!.reason, reason)
     assert.match(plan.refusals[0]!.hint, hint)
   })

@@ -126,8 +126,8 @@ function nextCommand(service: ReturnType<typeof afterwards>, { action, details }
 }
 
 /** By force, because they may refer to each other: the plan knows that no other service does. */
-export async function deleteServices(cli: Cli, names: string[]): Promise<void> {
-  for (const name of names) {
+export async function deleteServices(cli: Cli, services: { name: string }[]): Promise<void> {
+  for (const { name } of services) {
     await cli.client.call('DELETE', servicePath(name), { query: { force: true } })
     printDone(cli, `service ${name} is being deleted`)
   }

@@ -81,22 +81,18 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
   const { comparePlan, planFor } = await import('../blueprint/read.ts')
   const { printPlan } = await import('../blueprint/view.ts')
   const compared = await comparePlan(cli, file)
-  const { plan } = compared
+  const { plan, state } = compared
   const refusals = [...plan.refusals, ...(options.prune ? plan.in_use : [])]
   if (options.plan !== undefined && options.plan !== plan.fingerprint) throw outdated(file)
   if (out.isJson) out.json(plan)
   else printPlan({ print: out.say, paint: out.tint }, { ...plan, refusals })
   if (refusals.length > 0)
     throw new CliFailure(`nothing was changed: ${count(refusals.length, 'thing')} cannot be as the file says`)
-  const surplus = options.prune ? plan.surplus : []
+  const surplus = options.prune ? state.services.filter(({ name }) => plan.surplus.includes(name)) : []
   if (plan.changes.length + surplus.length === 0) return exitCodes.ok
   const secrets = await obtainSecrets(cli, plan, options)
   await agree(cli, plan, options)
-  await agreeToPrune(
-    cli,
-    compared.state.services.filter(({ name }) => surplus.includes(name)),
-    options,
-  )
+  await agreeToPrune(cli, surplus, options)
   // Until the questions are answered, much time can pass.
   const { plan: current } = await planFor(cli, compared.wanted)
   if (current.fingerprint !== plan.fingerprint) throw outdated(file)
@@ -144,13 +140,11 @@ async function agree(cli: Cli, { changes }: Plan, { plan, yes }: ApplyOptions): 
   if (!(await confirm(cli, question))) throw new CliFailure('nothing was changed')
 }
 
-async function agreeToPrune(
-  cli: Cli,
-  services: RunningService[],
-  { pruneCount }: ApplyOptions,
-): Promise<void> {
+type Services = RunningService[]
+
+async function agreeToPrune(cli: Cli, services: Services, { pruneCount }: ApplyOptions): Promise<void> {
   if (services.length === 0) return
-  const listed = (some: RunningService[]) => some.map(({ name }) => plain(name)).join(', ')
+  const listed = (some: Services) => some.map(({ name }) => plain(name)).join(', ')
   const kept = services.filter(({ disk_mount_path }) => disk_mount_path !== null)
   cli.out.say(`   deletes ${listed(services)}: deploys, logs, settings, and the values of secrets`)
   if (kept.length > 0) cli.out.say(`   keeps the disk of ${listed(kept)}, until it is deleted: berth disks`)
