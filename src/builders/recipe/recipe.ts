@@ -58,7 +58,7 @@ async function buildByRecipe(job: BuildJob): Promise<void> {
   await job.keepRecipe(printed)
   const { site } = chosen
   if (site === null) await buildPrinted(job, chosen, printed, job.image)
-  else await serveTree(job, () => buildPrinted(job, chosen, printed, job.tree), site)
+  else await serveTree(job, () => buildPages(job, chosen, printed), site)
   // Again, with the images that its tags meant.
   await job.keepRecipe(printed)
 }
@@ -107,6 +107,15 @@ function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {
   }
 }
 
+/** The last stage copies the folder of the pages from another one, and nothing else. */
+async function buildPages(job: BuildJob, made: Recipe, printed: ReleaseRecipe): Promise<void> {
+  await buildPrinted(job, made, printed, job.tree).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.facts?.missing_from === undefined) throw error
+    const advice = 'the publish dir is the folder where it leaves the pages, relative to the root dir'
+    throw new Failure('site_not_found', `the build leaves no /${error.facts.missing_path}; ${advice}`)
+  })
+}
+
 async function buildPrinted(
   job: BuildJob,
   { context, stages }: Recipe,
@@ -131,7 +140,10 @@ async function buildPrinted(
     const values = inputs.secrets.filter(({ key }) => args.has(key)).map(({ key, value }) => [key, value])
     return { ...inputs, target: null, buildArgs: { ...Object.fromEntries(values), ...inputs.buildArgs } }
   }
-  await buildDockerfile({ ...job, openInputs, log: noteBases(job.log, base_images) }, source, target)
+  const log = noteBases(job.log, base_images)
+  await buildDockerfile({ ...job, openInputs, log }, source, target).catch((error: unknown) => {
+    throw error instanceof Failure ? error.with({ ...error.facts, builder: recipe.name }) : error
+  })
 }
 
 /** Notes which image a tag of FROM means, if the engine reports it, as it does for those of a registry. */

@@ -70,7 +70,7 @@ export async function serveTree(
     const site = { from, folder, isSpa, needsIndex: publish_dir === null || isSpa }
     job.log.info(`the site is ${folder} of the last stage`)
     await buildServer(job, await createGeneratedDirectory(job), [], site).catch((error: unknown) => {
-      throw isMissing(error) ? notInImage(site) : error
+      throw isMissing(error) ? notInImage(site, wanted !== null) : error
     })
   } finally {
     await removeTree(job)
@@ -85,7 +85,8 @@ async function folderInImage({ engine, tree, settings }: BuildJob): Promise<stri
   return posix.resolve('/', image?.workingDir ?? '/', publish_dir)
 }
 
-function notInImage({ folder, needsIndex }: { folder: string; needsIndex: boolean }): Failure {
+function notInImage({ folder, needsIndex }: Pick<Site, 'folder' | 'needsIndex'>, byRecipe: boolean): Failure {
+  if (byRecipe) return new Failure('site_not_found', 'the pages that the build leaves have no index.html')
   const missing = needsIndex ? posix.join(folder, 'index.html') : folder
   const advice = 'the publish dir is the folder of the site, as /app/dist or from its WORKDIR'
   return new Failure('site_not_found', `the last stage of the Dockerfile has no ${missing}; ${advice}`)

@@ -34,15 +34,15 @@ async function noRecipe(folder: string, { problem, lookedFor, apps }: Refusal): 
   const dockerfiles = await findDockerfiles(folder)
   const reasons = [
     `${folder} has no Dockerfile, and ${problem}`,
-    ...(lookedFor.length > 0 ? [`looked for: ${lookedFor.join(', ')}`] : []),
+    ...(lookedFor.length > 0 && apps.length === 0 ? [`looked for: ${lookedFor.join(', ')}`] : []),
     ...(dockerfiles.length > 0 ? [`Dockerfiles in other places: ${dockerfiles.join(', ')}`] : []),
     ...(apps.length > 0 ? [`folders that are apps: ${apps.join(', ')}`] : []),
   ]
-  return new CliFailure(reasons.join('\n'), { hint: advise(apps[0]) })
-}
-
-function advise(app: string | undefined): string {
-  return app === undefined ? 'add a Dockerfile' : `say which one: --root-dir ${app}`
+  // Few names were looked for if the language is known, and only how it starts is not.
+  const isKnown = lookedFor.length > 0 && lookedFor.length < 5
+  const add = `add a Dockerfile${isKnown ? ', or say how it starts in a Procfile (web: COMMAND)' : ''}`
+  const hint = apps[0] === undefined ? add : `say which one: --root-dir ${apps[0]}`
+  return new CliFailure(reasons.join('\n'), { hint })
 }
 
 /** `   node 24       engines.node ">=22" in package.json`, and what else a user should know. */

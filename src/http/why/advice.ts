@@ -161,10 +161,8 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
         ? null
         : adviseSequence(`berth update ${name} --branch ${branch}`, `berth deploy ${name}`)
     }
-    case 'site_not_found': {
-      const command = `berth update ${name} --publish-dir FOLDER`
-      return advise(command, command)
-    }
+    case 'site_not_found':
+      return adviseSequence(`berth update ${name} --publish-dir FOLDER`, retryCommand(deploy, name))
     case 'git_remote_unreachable':
       if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
       return adviseTo('check the address of the source', `berth show ${name}`)
@@ -309,7 +307,11 @@ function remedyFor(deploy: FailedDeploy): string {
   const step = detailOf(deploy, 'step', '')
   const cause = causes[detailOf(deploy, 'reason', '')]
   if (cause !== undefined) return cause
-  if (step.includes('load metadata for ')) return 'check the base image of the Dockerfile (FROM)'
+  if (step.includes('load metadata for ')) {
+    return detailOf(deploy, 'builder', '') === 'recipe'
+      ? 'check the version that the source asks for, as the log says'
+      : 'check the base image of the Dockerfile (FROM)'
+  }
   if (code === 'build_failed' && step !== '') return `fix the step ${step}`
   return remedies[code] ?? 'fix what the error names'
 }

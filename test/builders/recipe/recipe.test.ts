@@ -6,11 +6,15 @@ import { type TestContext, test } from 'node:test'
 import type { BuildJob } from '../../../src/builders/builder.ts'
 import { recipe } from '../../../src/builders/recipe/recipe.ts'
 import type { BuildRequest } from '../../../src/docker/build/build.ts'
+import type { Engine } from '../../../src/docker/engine/client.ts'
+import type { Owner } from '../../../src/docker/engine/names.ts'
+import { Failure } from '../../../src/errors.ts'
 import type { ReleaseRecipe } from '../../../storage/releases.ts'
 import type { ServiceSettings } from '../../../storage/services.ts'
 import { writeTree } from '../../support/archive/write-tree.ts'
 import { standIn } from '../../support/effects/stand-in.ts'
 import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { silentLogger } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const digest = `sha256:${'ab'.repeat(32)}`
@@ -20,10 +24,11 @@ interface Attempt {
   settings?: Partial<ServiceSettings>
   env?: Record<string, string>
   mounts?: boolean
+  failure?: Failure
 }
 
 async function build(t: TestContext, files: Record<string, string>, attempt: Attempt = {}) {
-  const { settings = {}, env = {}, mounts = true } = attempt
+  const { settings = {}, env = {}, mounts = true, failure } = attempt
   const directory = realpathSync(temporaryDirectory(t))
   const checkout = join(directory, 'source')
   writeTree(checkout, files)
@@ -40,6 +45,10 @@ async function build(t: TestContext, files: Record<string, string>, attempt: Att
     directory,
     checkout,
     image: { tag: 'shop:1', labels: {} },
+    tree: { tag: 'shop:1-tree', labels: {} },
+    engine: {} as Engine,
+    owner: {} as Owner,
+    logger: silentLogger,
     openInputs: async () => ({
       secrets,
       target: 'theirs',
@@ -56,6 +65,7 @@ async function build(t: TestContext, files: Record<string, string>, attempt: Att
         dockerfile = readFileSync(join(request.contextDir, request.dockerfile), 'utf8')
         for (const name of [`[app 1/2] FROM docker.io/library/node:22-slim@${digest}`, '[app 2/2] RUN make'])
           request.onLine('system', name, { number: 1, state: 'started', name })
+        if (failure) throw failure
         return { imageId: 'sha256:1' }
       },
     },
@@ -90,6 +100,18 @@ test('the build command gets the arguments of the service, and the install does 
   const steps = ['COPY . .', 'ARG DATABASE_URL', 'ARG TIER', 'ENV NODE_ENV=production', 'RUN npm run build']
   assert.ok(dockerfile.includes(`npm install\n${steps.join('\n')}\n`), dockerfile)
   assert.equal(dockerfile.match(/ARG/g)!.length, 2)
+})
+
+test('a folder of pages that the build does not make is no error of a Dockerfile', async (t) => {
+  const files = { 'package.json': '{"scripts":{"build":"make"}}' }
+  const facts = { step: 'COPY --from=build /app/dist /site', missing_path: 'app/dist', missing_from: 'build' }
+  const failure = new Failure('build_failed', 'COPY: there is no app/dist').with(facts)
+  const settings = { type: 'static_site', publish_dir: 'dist' } as const
+
+  const { error } = await build(t, files, { settings, failure })
+
+  assert.equal((error as Failure).code, 'site_not_found')
+  assert.match((error as Failure).message, /^the build leaves no \/app\/dist; the publish dir is/)
 })
 
 test('an app of a workspace is built with all of the workspace', async (t) => {

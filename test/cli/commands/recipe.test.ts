@@ -74,6 +74,16 @@ test('a folder that no recipe fits is refused with what was looked for, and what
   )
 })
 
+test('a source whose start is missing gets another hint than one whose language is not known', async (t) => {
+  const hintFor = async (files: Record<string, string>) =>
+    (await runBerth(t, ['recipe'], { cwd: folderOf(t, files) })).stderr.trim().split('\n').at(-1)?.trim()
+  const manifest = { 'package.json': '{}', 'lib/a.js': '' }
+
+  assert.equal(await hintFor(manifest), 'add a Dockerfile, or say how it starts in a Procfile (web: COMMAND)')
+  assert.equal(await hintFor({ 'mix.exs': '' }), 'add a Dockerfile')
+  assert.equal(await hintFor({ 'README.md': '' }), 'add a Dockerfile')
+})
+
 test('for a service, recipe prints what its newest version was built by', async (t) => {
   const server = await startFakeServer(t, ({ path }) =>
     path === '/api/v1/services/shop/recipe'

@@ -35,6 +35,7 @@ const commandsFor: [code: string, details: FailedDeploy['error_details'], comman
     { reason: 'variable', variable: 'DATABASE_URL' },
     ['berth env set web DATABASE_URL=VALUE', 'berth update web --build-env DATABASE_URL', 'berth deploy web'],
   ],
+  ['site_not_found', null, ['berth update web --publish-dir FOLDER', 'berth deploy web']],
   ['recipe_not_found', { app: 'apps/web' }, ['berth update web --root-dir apps/web', 'berth deploy web']],
   ['recipe_not_found', null, ['berth update web --start-command COMMAND']],
   ['dockerfile_not_found', { builder: 'recipe' }, ['berth update web --builder recipe']],
@@ -58,6 +59,9 @@ test('a failure that no command corrects names what to change', () => {
     advice('build_failed', { step: 'RUN npm ci', reason: 'lock_file' })!.hint,
     /lock file does not fit/,
   )
+  const base = { step: '[internal] load metadata for docker.io/library/node:99' }
+  assert.match(advice('build_failed', base)!.hint, /base image of the Dockerfile/)
+  assert.doesNotMatch(advice('build_failed', { ...base, builder: 'recipe' })!.hint, /Dockerfile/)
   assert.equal(advice('a_later_code', null, 'archive')!.hint, 'fix what the error names, then: berth up web')
 })
 
