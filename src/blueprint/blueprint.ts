@@ -56,6 +56,9 @@ const Datastore = CreateDatastore.omit({ name: true }).extend({
     .describe('Version of the server; by default 17 for postgres and 8 for redis.'),
 })
 
+/** Why the server would refuse it; undefined if it would not. */
+export const secretProblem = (value: string) => EnvVar.shape.value.safeParse(value).error?.issues[0]?.message
+
 const Blueprint = z
   .strictObject({
     services: z.record(Name, Service).default({}).describe('Services by name.'),

@@ -225,13 +225,10 @@ function* domainRefusals(
   const current = byName(running, name)
   const own = { domain: defaultHost(name, baseDomain), redirect_to: null }
   const hosts = [...domains, own, ...(current?.domains ?? [])]
-  for (const { domain, redirect_to: target } of current || !isPublicType(type)
-    ? domains
-    : [...domains, own]) {
-    const hasIt = (one: { domain: string }) => one.domain === domain
-    const owner = others.find((one) =>
-      [...one.domains, { domain: defaultHost(one.name, baseDomain) }].some(hasIt),
-    )
+  const added = current || !isPublicType(type) ? domains : [...domains, own]
+  for (const { domain, redirect_to: target } of added) {
+    const has = (one: { domain: string }) => one.domain === domain
+    const owner = others.find((one) => one.domains.some(has) || defaultHost(one.name, baseDomain) === domain)
     if (owner) yield [`${domain} is a domain of ${owner.name}`, `berth domains rm ${owner.name} ${domain}`]
     const final = hosts.find((one) => one.domain === target)
     if (target && (!final || final.redirect_to))

@@ -25,11 +25,7 @@ export function readYaml(text: string): YamlFile {
     if (error) throw new InvalidYaml(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
     const value = document.toJS()
     // Throws for an alias inside of its own anchor. Zod would drop such a key without a word.
-    const check = (key: string, one: unknown) => {
-      if (key === '__proto__') throw new InvalidYaml('__proto__ cannot be a key')
-      return one
-    }
-    JSON.stringify(value, check)
+    if (JSON.stringify(value)?.includes('"__proto__":')) throw new InvalidYaml('__proto__ cannot be a key')
     return {
       value,
       texts: parseDocument(text, { ...options, schema: 'failsafe' }).toJS(),

@@ -269,7 +269,14 @@ test('a value of .env with a password in it stays a secret, also if it names a s
   })
 })
 
-const suspects = ['DB_PASSWORD=abc', 'STRIPE_KEY=sk_1', 'A=postgres://u:abc@example.com/x', 'A=x --token abc']
+const suspects = [
+  'C=redis://:a$$$$b@h',
+  'D=a://u:x/y@h',
+  'DB_PASSWORD=abc',
+  'STRIPE_KEY=sk_1',
+  'A=postgres://u:abc@example.com/x',
+  'A=x --token abc',
+]
 for (const line of suspects) {
   test(`${line} of the Compose file becomes a secret by name, and is named`, () => {
     const [key] = line.split('=')

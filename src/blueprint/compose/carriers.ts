@@ -200,7 +200,5 @@ function positive(text: string): number | null {
 function mebibytes(text: string): number | null {
   const [, number = '', unit = ''] = /^([\d.]+)\s*([kmgt]?)i?b?$/i.exec(text) ?? []
   const size = positive(number)
-  return size === null
-    ? null
-    : Math.ceil((size * 1024 ** ' kmgt'.indexOf(unit.toLowerCase() || ' ')) / 1024 ** 2)
+  return size && Math.ceil(size * 1024 ** (' kmgt'.indexOf(unit.toLowerCase() || ' ') - 2))
 }

@@ -30,11 +30,12 @@ export interface Variable {
   isSuspect: boolean
 }
 
+const passwordInAddress = /:\/\/[^/\s:@]*:(?!\$\{\{|\d+\/)[^\s@]+@/
+const passwordInWords = /(pass|passwd|password|secret|token|api-?key)[= ]+['"]?(?!\$)[^\s'"]/i
+
 /** Such as `postgres://ada:x@host` and `run --token=x`, but not `--token=$TOKEN`. */
 export function hasPassword(text: string): boolean {
-  return /:\/\/[^/\s:@]*:[^/\s@$]+@|(pass|passwd|password|secret|token|api-?key)[= ]+['"]?[^\s$'"]/i.test(
-    text,
-  )
+  return passwordInAddress.test(text) || passwordInWords.test(text)
 }
 
 export function looksSecret(key: string, value: string): boolean {

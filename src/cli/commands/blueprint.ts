@@ -84,8 +84,9 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
   const { plan, state } = compared
   const refusals = [...plan.refusals, ...(options.prune ? plan.in_use : [])]
   if (options.plan !== undefined && options.plan !== plan.fingerprint) throw outdated(file)
+  const kept = plan.kept.filter(({ what }) => !options.prune || !what.startsWith('service '))
   if (out.isJson) out.json(plan)
-  else printPlan({ print: out.say, paint: out.tint }, { ...plan, refusals })
+  else printPlan({ print: out.say, paint: out.tint }, { ...plan, refusals, kept })
   if (refusals.length > 0)
     throw new CliFailure(`nothing was changed: ${count(refusals.length, 'thing')} cannot be as the file says`)
   const surplus = options.prune ? state.services.filter(({ name }) => plan.surplus.includes(name)) : []
@@ -119,9 +120,12 @@ async function obtainSecrets(
   const given: EnvVar[] = []
   for (const path of secrets) given.push(...(await readEnvFile(cli, path)))
   const obtained: Applied['secrets'] = []
+  const { secretProblem } = await import('../../blueprint/blueprint.ts')
   for (const { service, key } of missing) {
     const known = given.find((one) => one.key === key) ?? obtained.find((one) => one.key === key)
     const value = known?.value ?? (await askForSecret(cli, service, key))
+    const problem = secretProblem(value)
+    if (problem) throw usageFailure(`nothing was changed: the secret ${key} ${problem}`)
     obtained.push({ service, key, value })
   }
   return obtained

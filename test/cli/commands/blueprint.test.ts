@@ -82,6 +82,7 @@ jobs:
   await berth('env', 'set', 'nightly', 'API=${{service.api.host}}')
   await berth('env', 'set', 'api', 'JOB=${{service.nightly.host}}')
   const refused = await berth('apply', '--yes', '--prune')
+  assert.doesNotMatch(refused.stderr, /berth delete/)
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /deletes api, nightly: deploys, logs, settings, and the values of secrets/)
   assert.match(refused.stderr, /--prune-count 2/)
@@ -135,24 +136,35 @@ test('a file with a refusal changes nothing, and an invalid one is reported by l
 test('a failure in the middle tells what is left, and the same command goes on with it', async (t) => {
   const text = `services:
   first: { folder: ./first }
-  second: { folder: ./second, secrets: [KEY] }
-  third: { type: private_service, folder: ./third }
+  second: { type: private_service, folder: ./second }
+datastores:
+  early: { kind: redis, version: 7 }
+  never: { kind: redis, version: "999" }
 `
-  const { write, berth } = place(t, text)
-  write(`KEY=${'x'.repeat(200_000)}\n`, 'secrets.env')
-  const failed = await berth('apply', '--yes', '--secrets', 'secrets.env')
+  const { berth } = place(t, text)
+  const failed = await berth('apply', '--yes')
   assert.equal(failed.code, 1)
-  assert.match(failed.stderr, /service first was created\n.*not finished: service second, service third/)
-  assert.match(failed.stderr, /next: berth up first/)
+  assert.match(failed.stderr, /datastore early was created\n[\s\S]*never failed: /)
+  assert.match(failed.stderr, /not finished: datastore never, service first, service second; apply again/)
+  assert.equal((await suite.api.call('GET', '/services/first')).status, 404)
 
-  write('KEY=short\n', 'secrets.env')
-  const finished = await berth('apply', '--yes', '--secrets', 'secrets.env')
+  const finished = await berth('apply', '--yes')
   assert.equal(finished.code, 0, finished.stderr)
-  assert.doesNotMatch(finished.stderr, /first was/)
-  assert.equal((await suite.api.get('/services/third')).type, 'private_service')
+  assert.match(finished.stderr, /first was created\n.*second was created\n.*berth up first \.\/first/)
   const again = await berth('apply', '--yes')
   assert.deepEqual([again.code, again.stderr], [0, 'nothing to change\n'])
-  for (const name of ['first', 'second', 'third']) await suite.api.call('DELETE', `/services/${name}`)
+  for (const name of ['first', 'second']) await suite.api.call('DELETE', `/services/${name}`)
+  for (const name of ['early', 'never']) await suite.api.call('DELETE', `/datastores/${name}?purge=true`)
+  await until('they are gone', async () => (await suite.api.get('/datastores')).length === 0)
+})
+
+test('a secret that the server would refuse is refused before anything changes', async (t) => {
+  const { write, berth } = place(t, 'services: { a: { folder: . }, b: { folder: ., secrets: [KEY] } }')
+  write(`KEY=${'x'.repeat(70_000)}\n`, 'secrets.env')
+  const { code, stderr } = await berth('apply', '--yes', '--secrets', 'secrets.env')
+  assert.equal(code, 2)
+  assert.match(stderr, /nothing was changed: the secret KEY must be at most 64 KiB long/)
+  assert.equal((await suite.api.call('GET', '/services/a')).status, 404)
 })
 
 test('the disk of a service that is pruned stays, and is named before', async (t) => {
