@@ -45,10 +45,8 @@ async function printLog(cli: Cli, deployId: string): Promise<void> {
 }
 
 function deployContinues(deployId: string) {
-  return interruption(
-    'the deploy continues in the background',
-    `to follow it again: berth logs --deploy ${deployId} -f`,
-  )
+  const hint = `to follow it again: berth logs --deploy ${deployId} -f\nto stop it: berth cancel ${deployId}`
+  return interruption('the deploy continues in the background', hint)
 }
 
 /** Prints the outcome: address and undo, or phase, reason and next step. Returns the exit code. */

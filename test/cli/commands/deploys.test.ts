@@ -122,7 +122,7 @@ long('a deploy that is canceled by someone else ends with exit code 1 and a mess
   assert.match(again.stderr, /no deploy of .* is queued or running/)
 })
 
-test('Ctrl-C leaves the deploy running, prints how to follow it, and ends with exit code 130', async (t) => {
+test('Ctrl-C leaves the deploy running, names the next commands, and ends with code 130', async (t) => {
   const { name } = await createService(t, suite.api, await pageApp('one', slowStep(3)), { deploy: false })
   const terminal = openFakeTerminal(t, ['deploy', name], suite)
   await terminal.shows('tick 1')
@@ -130,8 +130,10 @@ test('Ctrl-C leaves the deploy running, prints how to follow it, and ends with e
   terminal.type(keys.interrupt)
 
   assert.equal(await terminal.ended(), 130)
-  const [, id] = /to follow it again: berth logs --deploy (\S+) -f/.exec(terminal.screen().at(-1)!) ?? []
-  assert.match(terminal.screen().at(-2)!, /the deploy continues in the background/)
+  const [continues, follow, stop] = terminal.screen().slice(-3)
+  const [, id] = /to follow it again: berth logs --deploy (\S+) -f/.exec(follow!) ?? []
+  assert.match(continues!, /the deploy continues in the background/)
+  assert.match(stop!, new RegExp(`to stop it: berth cancel ${id}`))
   assert.equal((await finishedDeploy(suite.api, id!)).status, 'live')
 })
 
