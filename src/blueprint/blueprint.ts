@@ -10,7 +10,7 @@ import { messageFor } from '../api/parts/messages.ts'
 import { CreateService } from '../api/service.ts'
 import { parseImageReference } from '../docker/images/image-reference.ts'
 import { normalizeDomain } from '../domain/domains.ts'
-import { type RuledService, ruleViolations, type Violation } from '../domain/service-rules.ts'
+import { type RuledService, ruleViolations } from '../domain/service-rules.ts'
 import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { Failure } from '../errors.ts'
 import { parseRepositoryUrl } from '../git/repository.ts'
@@ -250,7 +250,7 @@ function toService({ name, service, raw }: Given, report: Report): WantedService
 const defaults = Object.fromEntries(settingNames.map((name) => [name, serviceSettings[name].default]))
 
 /** Of the service that has the wanted settings, and else the other ones. */
-export function brokenRules({ type, settings, domains }: WantedService, others: object): Violation[] {
+export function brokenRules({ type, settings, domains }: WantedService, others: object) {
   const { custom_domains: kept = [] } = others as Partial<RuledService>
   const custom_domains = [...new Set([...kept, ...domains.map(({ domain }) => domain)])]
   return ruleViolations({ ...others, ...settings, type, custom_domains } as RuledService)

@@ -5,15 +5,10 @@ import type { ServiceRow } from '../../storage/services.ts'
 import { customDomainLimit } from './domains.ts'
 import { type SettingName, serviceSettings, settingNames } from './service-settings.ts'
 
-export interface Violation {
-  path: SettingName
-  message: string
-}
-
 export type RuledService = Pick<ServiceRow, SettingName | 'type'>
 
-export function ruleViolations(row: RuledService): Violation[] {
-  const found: Violation[] = []
+export function ruleViolations(row: RuledService): { path: SettingName; message: string }[] {
+  const found: ReturnType<typeof ruleViolations> = []
   const violate = (path: SettingName, message: string) => found.push({ path, message })
   for (const name of settingNames) {
     const { default: unset, refusal } = serviceSettings[name]

@@ -213,6 +213,22 @@ for (const [key, value, rewritten] of values) {
   })
 }
 
+test('a container name, a host name and an alias are names of the service too', () => {
+  const { env } = web(
+    'image: a, environment: { DB: "postgres://u:p@shop.db/u", A: "http://inner:80", HOST: www }',
+    `  db: { image: "postgres:16", container_name: shop.db, environment: { POSTGRES_USER: u } }
+  api: { image: b, hostname: inner, networks: { n: { aliases: [www] } } }
+`,
+  )
+  const host = '${{service.api.host}}'
+  assert.deepEqual(env, { DB: ref('connectionString'), A: `http://${host}:80`, HOST: host })
+})
+
+test('a service whose name is no host is named by no value', () => {
+  const { env } = web('image: a, environment: { HOST: undefined, A: ":80,(" }', '  "(": { image: b }\n')
+  assert.deepEqual(env, { HOST: 'undefined', A: ':80,(' })
+})
+
 test('databases become datastores, and others may connect where Compose lets them', () => {
   const { blueprint, remaining } = read(`services:
 ${database}  web: { image: a, ports: ["80"], depends_on: [db, api], environment: { CACHE: "redis://cache" } }

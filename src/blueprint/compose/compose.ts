@@ -108,8 +108,14 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   if (name !== original) remark(['services', original], `it is called ${name} here, as names are`)
   const sets = { secrets: new Set<string>(), suspects: new Set<string>(), needs: new Set<string>() }
   const { kind, version } = kindOf(service)
+  const networks = Object.values(isRecord(service.networks) ? service.networks : {})
+  const aliases = networks.flatMap((one) => (isRecord(one) ? listOf(one.aliases) : []))
+  const hosts = [original, service.container_name, service.hostname, ...aliases].map((host) =>
+    String(host ?? ''),
+  )
   const draft: Draft = {
     original,
+    hosts: hosts.filter((host) => /^[\w.-]+$/.test(host)),
     name,
     kind,
     fields: {},

@@ -1,8 +1,10 @@
 // A service of a Compose file on its way into a blueprint.
 
 export interface Draft {
-  /** As in the Compose file, where it is also a host name. */
+  /** As in the Compose file. */
   original: string
+  /** Under which others of the Compose file reach it. */
+  hosts: string[]
   name: string
   kind: 'service' | 'postgres' | 'redis'
   /** Under the names of the blueprint. */

@@ -9,7 +9,7 @@ const hostKeys = /HOST|ADDR|SERVER|ENDPOINT|URL|URI/i
 /** Null for a value without a name or a password of another service. */
 export function withReferences(key: string, value: string, others: Draft[]): string | null {
   const [, scheme = '', user, host, path = '', query = ''] = url.exec(value) ?? []
-  const datastore = others.find(({ original, kind }) => original === host && kind !== 'service')
+  const datastore = others.find(({ hosts, kind }) => hosts.includes(host!) && kind !== 'service')
   if (datastore) return datastoreUrl(datastore, { scheme, user, path, query })
   const known = others.filter(({ login }) => login.password === value)
   if (/PASS|PWD/i.test(key) && known.length === 1) return refer(known[0]!, 'password')
@@ -48,8 +48,8 @@ function datastoreUrl(draft: Draft, { scheme, user, path, query }: Parts): strin
 
 /** `//api:3000`, `@api/`, `api:3000`, and `api` alone for a key such as API_HOST. */
 function withHost(key: string, value: string, draft: Draft): string {
-  if (value === draft.original) return hostKeys.test(key) ? refer(draft, 'host') : value
-  const name = draft.original.replaceAll('.', '\\.')
+  if (draft.hosts.includes(value)) return hostKeys.test(key) ? refer(draft, 'host') : value
+  const name = `(?:${draft.hosts.join('|').replaceAll('.', '\\.') || '(?!)'})`
   const named = new RegExp(`(//|@)${name}(?=[:/,?]|$)|(^|,)${name}(?=:\\d+)`, 'g')
   return value.replace(named, (_, slashes = '', comma = '') => `${slashes}${comma}${refer(draft, 'host')}`)
 }
