@@ -43,15 +43,18 @@ export function ignoreLines(text: string): { line: string; number: number }[] {
 /** Throws `build_failed` with the file and the line for a pattern that is invalid or exceeds the limits. */
 export function parseIgnore(text: string, file: string): IgnoreRules {
   const lines = ignoreLines(text)
-  if (lines.length > maxPatterns) {
-    throw new Failure('build_failed', `${file} has more than ${maxPatterns} patterns`)
-  }
+  checkNumber(lines, file)
   return toRules(lines.map(({ line, number }) => parseRule(line, `line ${number} of ${file}`)))
 }
 
-/** Parses lines that Berth itself generated, without a limit on their number. */
+/** Parses lines of Berth, which may contain those of a source. Throws as `parseIgnore` does. */
 export function ignoreRules(lines: string[]): IgnoreRules {
+  checkNumber(lines, '.dockerignore, with what Berth adds,')
   return toRules(lines.map((line) => parseRule(line, `the pattern ${line}`)))
+}
+
+function checkNumber({ length }: unknown[], what: string): void {
+  if (length > maxPatterns) throw new Failure('build_failed', `${what} has more than ${maxPatterns} patterns`)
 }
 
 function toRules(rules: Rule[]): IgnoreRules {
@@ -149,6 +152,9 @@ function notPattern(where: string, reason: string): Failure {
 
 /** Whether the steps match the path or a folder that contains it. */
 function covers(steps: Step[], names: string[]): boolean {
+  const [first] = steps
+  // Most patterns end here, at a small part of the cost.
+  if (typeof first === 'string' && first !== names[0]) return false
   let positions = new Set([0])
   for (const name of names) {
     const next = new Set<number>()

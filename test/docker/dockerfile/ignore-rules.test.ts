@@ -90,6 +90,10 @@ test('more patterns than the limit are refused', () => {
   parseIgnore('a\n'.repeat(maxPatterns), '.dockerignore')
 
   assert.throws(() => parseIgnore('a\n'.repeat(maxPatterns + 1), '.dockerignore'), { message })
+  assert.throws(() => ignoreRules(Array(maxPatterns + 1).fill('a')), {
+    code: 'build_failed',
+    message: '.dockerignore, with what Berth adds, has more than 4096 patterns',
+  })
 })
 
 test('the worst allowed pattern takes hardly longer than a harmless one', async () => {
