@@ -3,12 +3,15 @@ import { refuse } from '../recipe.ts'
 import type { Tree } from '../tree.ts'
 import type { Language } from './language.ts'
 
-const known: [name: string, shows: RegExp][] = [
+/** Some files show it only next to others, as `config.toml`. */
+const known: [name: string, shows: RegExp, together?: RegExp][] = [
   ['Elixir', /^mix\.exs$/],
   ['.NET', /^([^/]+\/)?[^/]+\.(csproj|fsproj|vbproj|sln|slnx)$/],
   ['Gleam', /^gleam\.toml$/],
   ['C or C++', /^(CMakeLists\.txt|meson\.build)$/],
-  ['Hugo', /^(hugo\.(toml|ya?ml|json)|archetypes\/.*)$/],
+  ['Hugo', /^(config\/_default\/)?hugo\.(toml|ya?ml|json)$/],
+  ['Zola', /^config\.toml$/, /^templates\/.*\.html$/],
+  ['Hugo', /^(config\/_default\/)?config\.(toml|ya?ml|json)$/, /^(content|themes|layouts|archetypes)\//],
   ['Jekyll', /^_config\.ya?ml$/],
   ['MkDocs', /^mkdocs\.ya?ml$/],
   ['Scala', /^build\.sbt$/],
@@ -33,9 +36,9 @@ export const unknown: Language = {
 }
 
 function find(app: Tree): { name: string; path: string } | null {
-  for (const [name, shows] of known) {
-    const [path] = app.find(shows)
-    if (path !== undefined) return { name, path }
+  for (const [name, shows, together] of known) {
+    const [path] = app.find(shows).sort((one, other) => one.split('/').length - other.split('/').length)
+    if (path !== undefined && (!together || app.find(together).length > 0)) return { name, path }
   }
   return null
 }

@@ -34,10 +34,14 @@ test('a Staticfile says which folder is served, and what unknown paths are', () 
 const unknowns: Record<string, string> = {
   'mix.exs': 'Elixir is not known yet (there is mix.exs)',
   'api/api.csproj': '.NET is not known yet (there is api/api.csproj)',
-  'archetypes/default.md': 'Hugo is not known yet (there is archetypes/default.md)',
+  'App.sln api/api.csproj': '.NET is not known yet (there is App.sln)',
+  'hugo.toml archetypes/default.md': 'Hugo is not known yet (there is hugo.toml)',
+  'config.toml archetypes/default.md content/_index.md': 'Hugo is not known yet (there is config.toml)',
+  'config.toml content/_index.md templates/index.html': 'Zola is not known yet (there is config.toml)',
 }
 
-for (const [path, problem] of Object.entries(unknowns))
-  test(`a refusal names what ${path} shows`, () => {
-    assert.equal(problemOf({ [path]: '', 'start.sh': '', 'index.html': '' }), problem)
+for (const [paths, problem] of Object.entries(unknowns))
+  test(`a refusal names what ${paths} shows`, () => {
+    const files = Object.fromEntries(paths.split(' ').map((path) => [path, '']))
+    assert.equal(problemOf({ ...files, 'start.sh': '', 'index.html': '' }), problem)
   })
