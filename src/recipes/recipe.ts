@@ -96,29 +96,18 @@ export type Draft = Pick<Recipe, 'title' | 'choices' | 'stages'> &
   Partial<Pick<Recipe, 'context' | 'ignore' | 'port' | 'site' | 'proposals'>>
 
 export const workdir = (path: string): Step => ({ do: 'workdir', path })
-export const copy = (paths: string[], to: string, owner: string | null = null): Step => ({
-  do: 'copy',
-  from: null,
-  paths,
-  to,
-  owner,
-})
-export const copyFrom = (from: string, paths: string[], to: string, owner: string | null = null): Step => ({
-  do: 'copy',
-  from,
-  paths,
-  to,
-  owner,
-})
+export const copy = (paths: string[], to: string, owner: string | null = null): Step =>
+  copyFrom(null, paths, to, owner)
+export const copyFrom = (
+  from: string | null,
+  paths: string[],
+  to: string,
+  owner: string | null = null,
+): Step => ({ do: 'copy', from, paths, to, owner })
 export const run = (
   command: string,
   { caches = [], secrets = [] }: { caches?: string[]; secrets?: string[] } = {},
-): Step => ({
-  do: 'run',
-  command,
-  caches,
-  secrets,
-})
+): Step => ({ do: 'run', command, caches, secrets })
 export const env = (values: Record<string, string>): Step => ({ do: 'env', values })
 export const arg = (names: string[]): Step[] => (names.length === 0 ? [] : [{ do: 'arg', names }])
 export const start = (command: string | string[]): Step => ({
