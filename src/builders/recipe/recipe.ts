@@ -170,7 +170,7 @@ async function explainRefusal(job: BuildJob, { problem, lookedFor, apps }: Refus
   const list = (what: string, names: string[]) => (names.length > 0 ? [`${what} ${names.join(', ')}`] : [])
   const reasons = [
     isAsked ? `no recipe builds the source: ${problem}` : `the source has no Dockerfile, and ${problem}`,
-    ...list('looked for', lookedFor),
+    ...list('looked for', apps.length > 0 ? [] : lookedFor),
     ...list('it has', dockerfiles),
     ...list('folders that are apps:', apps),
   ]

@@ -28,8 +28,7 @@ export function buildFailureFacts(step: FailedStep | null, reached: ReachedLimit
     const from = stageOf(step.name)
     return { step: shorten(stepName(step.name)), missing_path: missing, ...(from && { missing_from: from }) }
   }
-  const isRefused = baseImageOf(step.name) !== null && wantsCredentials.test(step.error)
-  const reason = isRefused ? 'registry_credentials' : reached.memory === true ? 'build_memory' : null
+  const reason = reasonOf(step) ?? (reached.memory === true ? 'build_memory' : null)
   return { step: shorten(stepName(step.name)), ...(reason && { reason }) }
 }
 
@@ -50,6 +49,12 @@ export function describeBuildFailure(
     return `${name}: there is no ${missing} in ${place}`
   }
   return code === null ? `${name}: ${cleanError(step.error)}` : `${name} ${explainStepExit(code, reached)}`
+}
+
+function reasonOf({ name, error }: FailedStep): string | null {
+  if (baseImageOf(name) === null) return null
+  if (wantsCredentials.test(error)) return 'registry_credentials'
+  return failedRequest.test(cleanError(error)) ? 'registry_unreachable' : null
 }
 
 function baseImageOf(step: string): string | null {

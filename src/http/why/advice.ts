@@ -324,6 +324,7 @@ const causes: Record<string, string> = {
   lock_file: 'the lock file does not fit the manifest: install on your machine, and commit the new one',
   node_heap: 'let Node.js use more memory (--build-arg NODE_OPTIONS=--max-old-space-size=4096)',
   package_refused: 'check the name of the package, or set the token that .npmrc names (berth env set)',
+  registry_unreachable: waitForRegistry,
   ssh_dependency: 'a build has no SSH keys: give the dependency its https URL',
 }
 

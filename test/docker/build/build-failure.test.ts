@@ -85,6 +85,7 @@ test('a missing base image is named in its short form', () => {
     text,
     'the base image node:20 cannot be obtained: registry.example does not respond (no such host)',
   )
+  assert.equal(buildFailureFacts(step, noLimits).reason, 'registry_unreachable')
   assert.equal(
     describeBuildFailure('', { name: 'FROM --platform=linux/amd64 node:20 AS build', error: 'unauthorized' }),
     'the base image node:20 cannot be obtained: unauthorized; ' +
