@@ -285,6 +285,23 @@ test('a value of .env with a password in it stays a secret, also if it names a s
   })
 })
 
+test('an address from .env that is a datastore as a whole is a reference, and else one is added', () => {
+  const env = new Map([['PW', 'hunter2']])
+  const text = `services:
+  cache: { image: "redis:7" }
+  db: { image: "postgres:16" }
+  web:
+    image: a
+    environment: { CACHE_URL: "redis://:$PW@cache:6379/1", DB_URL: "postgres://postgres:$PW@db/x?a=b" }
+`
+  const { blueprint } = importCompose(text, { env, base: '.', readEnvFile: () => null })
+  assert.deepEqual(blueprint.services?.web?.secrets, ['DB_URL'])
+  assert.deepEqual(blueprint.services?.web?.env, {
+    CACHE_URL: '${{datastore.cache.connectionString}}/1',
+    DB_URL_2: '${{datastore.db.connectionString}}',
+  })
+})
+
 const suspects = [
   'C=redis://:a$$$$b@h',
   'D=a://u:x/y@h',

@@ -206,8 +206,9 @@ function connect(draft: Draft, drafts: Draft[], remark: Remark): void {
     const isReferred = [...env.values()].some((value) => value.includes(refer(other, '').slice(0, -2)))
     if (needs.has(other.original) && !isReferred) {
       const [suffix, property] = other.kind === 'service' ? ['HOST', 'host'] : ['URL', 'connectionString']
-      const key = `${other.name.replaceAll('-', '_').toUpperCase()}_${suffix}`
-      if (!env.has(key)) env.set(key, refer(other, property!))
+      const word = `${other.name.replaceAll('-', '_').toUpperCase()}_${suffix}`
+      const key = env.has(word) ? `${word}_2` : word
+      env.set(key, refer(other, property!))
       remark(['services', original, 'depends_on', other.original], `the variable ${key} lets it connect`)
     }
     other.isPrivate ||= isReferred || needs.has(other.original)

@@ -17,9 +17,9 @@ export function withReferences(key: string, value: string, others: Draft[]): str
   return rewritten === value ? null : rewritten
 }
 
-/** Whether a value has nothing but references and what joins them to an address. */
+/** Whether a value has nothing but references, what joins them to an address, and a number of Redis. */
 export function isOpen(value: string): boolean {
-  return /^([a-z][\w+.]*:\/\/)?[:@]*(:\d+)?\/?$/i.test(value.replace(/\$\{\{[^{}]*\}\}/g, ''))
+  return /^([a-z][\w+.]*:\/\/)?[:@]*(:\d+)?(\/\d{0,2})?$/i.test(value.replace(/\$\{\{[^{}]*\}\}/g, ''))
 }
 
 export function refer({ kind, name }: Draft, property: string): string {
