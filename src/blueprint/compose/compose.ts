@@ -198,10 +198,8 @@ function connect(draft: Draft, drafts: Draft[], remark: Remark): void {
     else env.set(key, rewritten)
     if (isSafe) secrets.delete(key)
   }
-  for (const key of suspects) {
-    if (secrets.has(key))
-      remark(['services', original, 'environment', key], 'it looks secret: berth apply asks for its value')
-  }
+  for (const key of [...suspects].filter((one) => secrets.has(one)))
+    remark(['services', original, 'environment', key], 'it looks secret: berth apply asks for its value')
   for (const other of others) {
     const isReferred = [...env.values()].some((value) => value.includes(refer(other, '').slice(0, -2)))
     if (needs.has(other.original) && !isReferred) {

@@ -27,10 +27,7 @@ export interface Applied {
   secrets: { service: string; key: string; value: string }[]
 }
 
-/**
- * All services exist before the first of them is deployed, because they may refer to each other. Says what is
- * left after a failure: applying again does it.
- */
+/** All services exist before the first of them is deployed, because they may refer to each other. */
 export async function applyPlan(
   cli: Cli,
   applied: Applied,
