@@ -37,6 +37,7 @@ const headBytes = 1024
 /** And sources that may start an app, near the top. */
 const readPatterns = [
   /(^|\/)(next|vite|astro|svelte|nuxt|remix|react-router|gatsby|vue|app|docusaurus)(\.config)?\.[cm]?[jt]s$/,
+  /(^|\/)prisma\.config\.[cm]?[jt]s$/,
   /(^|\/)requirements[\w.-]*\.txt$/,
   /^([^/]+\/){0,3}([^/]+\.py|[^/]+(?<!_test)\.go)$/,
   /^[^/]+\.sh$/,

@@ -52,6 +52,27 @@ test('a script that only generates the client of Prisma needs its schema', () =>
   assert.deepEqual(untilInstall(files), ['COPY package.json ./', 'COPY prisma ./prisma'])
 })
 
+test('what the settings of Prisma insist on is there where its client is generated, and nowhere else', () => {
+  const config = "import { defineConfig, env } from 'prisma/config'\nexport default { url: env('DB_URL') }"
+  const dependencies = { '@prisma/client': '7', express: '5' }
+  const source = (build: string, text = config): Record<string, string | object> => ({
+    'package.json': { scripts: { build, start: 'node .' }, dependencies },
+    'prisma/schema.prisma': '',
+    'prisma.config.ts': text,
+  })
+  const prefix = 'export DB_URL="${DB_URL:-postgresql://localhost/only-for-the-build}" && '
+  const runs = (files: Record<string, string | object>) =>
+    recipeOf({ files })
+      .stages[0]?.steps.flatMap((step) => (step.do === 'run' ? [step.command] : []))
+      .slice(0, 3)
+
+  const alone = [`${prefix}npm install`, `${prefix}npx prisma generate`, 'npm run build']
+  assert.deepEqual(runs(source('tsc')), alone)
+  const called = [`${prefix}npm install`, `${prefix}npm run build`]
+  assert.deepEqual(runs(source('prisma generate && tsc'))?.slice(0, 2), called)
+  assert.equal(runs(source('tsc', ''))?.[0], 'npm install')
+})
+
 test('a schema of Prisma in another package of the workspace is there too', () => {
   const files = {
     'package.json': { ...manifest, workspaces: ['packages/*'] },

@@ -78,6 +78,15 @@ export function usesPrisma({ workspace, folder, manifest }: App): boolean {
   )
 }
 
+/** Its settings may insist on variables, which generating a client does not use. Those of the build stay. */
+export function forGenerate({ workspace: { tree } }: App, command: string): string {
+  const settings = tree.find(/(^|\/)prisma\.config\.[cm]?[jt]s$/).map((path) => tree.text(path))
+  const asked = settings.flatMap((text) => [...text.matchAll(/\benv(?:<\w+>)?\(\s*['"`](\w+)['"`]/g)])
+  const names = [...new Set(asked.map(([, name]) => name))]
+  const value = 'postgresql://localhost/only-for-the-build'
+  return [...names.map((name) => `export ${name}="\${${name}:-${value}}"`), command].join(' && ')
+}
+
 /** Packages for development, of all that are installed together. */
 export function listDevelopment({ workspace: { manifest, members } }: App): string[] {
   return [manifest, ...members.values()].flatMap(({ devDependencies }) => Object.keys(devDependencies))

@@ -2,7 +2,7 @@
 import { posix } from 'node:path'
 import { type Choice, copy, env, run, type Step } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
-import type { App } from './app.ts'
+import { type App, forGenerate } from './app.ts'
 import type { Manifest } from './manifest.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -23,7 +23,7 @@ export function installSteps(app: App): Step[] {
   return [
     ...(Object.keys(manager.env).length > 0 ? [env(manager.env)] : []),
     ...(isEarly ? [copy(['.'], '.')] : copyManifests(workspace)),
-    run(manager.install, { caches: [manager.cache], secrets: findSecrets(tree) }),
+    run(forGenerate(app, manager.install), { caches: [manager.cache], secrets: findSecrets(tree) }),
     ...(isEarly ? [] : [copy(['.'], '.')]),
   ]
 }

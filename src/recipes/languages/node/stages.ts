@@ -16,7 +16,7 @@ import {
   workdir,
 } from '../../recipe.ts'
 import { installPackages } from '../debian.ts'
-import { type App, usesPrisma } from './app.ts'
+import { type App, forGenerate, usesPrisma } from './app.ts'
 import { findBrowser } from './browsers.ts'
 import { execute } from './build-command.ts'
 import type { Framework } from './frameworks.ts'
@@ -44,13 +44,13 @@ export function buildStage(work: Work, isBun: boolean, prune: string | null): St
   // Yarn's commands fail if its settings name a variable that is not there.
   const secrets = manager.name === 'berry' ? findSecrets(app.workspace.tree) : []
   // An install would leave out, or remove, the packages for development.
-  const installs = listCommands(app.manifest, build?.command ?? '').some((command) =>
-    installing.test(command),
-  )
+  const called = listCommands(app.manifest, build?.command ?? '')
+  const installs = called.some((command) => installing.test(command))
+  const generates = called.some((command) => command.includes('prisma generate'))
   const buildEnv = { ...(!installs && { NODE_ENV: 'production' }), ...framework?.env }
   const commands = [
-    needsGenerate(app) ? `${inFolder(app)}${execute(manager)} prisma generate` : null,
-    build?.command,
+    needsGenerate(app) ? forGenerate(app, `${inFolder(app)}${execute(manager)} prisma generate`) : null,
+    build && generates ? forGenerate(app, build.command) : build?.command,
   ]
   return {
     name: 'build',
