@@ -6,15 +6,7 @@ import { readProcfile } from './procfile.ts'
 import { isRefusal, type Reasoned, type Recipe, type Refusal, refuse, type Wishes } from './recipe.ts'
 
 /** Never needed in an image, and of no use to a build. */
-const ignoredAlways = [
-  '.git',
-  '.env',
-  '.env.*',
-  '!.env.example',
-  'Dockerfile*',
-  '.dockerignore',
-  '**/.DS_Store',
-]
+const ignoredAlways = '.git .env .env.* !.env.example Dockerfile* .dockerignore **/.DS_Store'.split(' ')
 
 export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Recipe | Refusal {
   const processes = readProcfile(facts.app)

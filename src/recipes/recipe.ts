@@ -108,6 +108,11 @@ export const run = (
   command: string,
   { caches = [], secrets = [] }: { caches?: string[]; secrets?: string[] } = {},
 ): Step => ({ do: 'run', command, caches, secrets })
+export const propose = (value: string, reason: string): Proposal => ({
+  setting: 'pre_deploy_command',
+  value,
+  reason,
+})
 export const env = (values: Record<string, string>): Step => ({ do: 'env', values })
 export const arg = (names: string[]): Step[] => (names.length === 0 ? [] : [{ do: 'arg', names }])
 export const start = (command: string | string[]): Step => ({

@@ -5,10 +5,6 @@ import { copy, type Step } from '../recipe.ts'
 export function copyByFolder(files: string[]): Step[] {
   const folderOf = (file: string) => file.replace(/[^/]*$/, '')
   const folders = [...new Set(files.map(folderOf))]
-  return folders.map((folder) =>
-    copy(
-      files.filter((file) => folderOf(file) === folder),
-      `./${folder}`,
-    ),
-  )
+  const inFolder = (folder: string) => files.filter((file) => folderOf(file) === folder)
+  return folders.map((folder) => copy(inFolder(folder), `./${folder}`))
 }

@@ -21,18 +21,10 @@ const nodes = { tags: ['14', '16', '18', '20', '22', '24', '26'], usual: '24' }
 const buns = { tags: ['1'], usual: '1' }
 /** What .nvmrc and others may have instead of a number. */
 const aliases = new Map(
-  Object.entries({
-    latest: '26',
-    current: '26',
-    node: '26',
-    stable: '24',
-    lts: '24',
-    'lts/*': '24',
-    'lts/krypton': '24',
-    'lts/jod': '22',
-    'lts/iron': '20',
-    'lts/hydrogen': '18',
-  }),
+  `latest=26 current=26 node=26 stable=24 lts=24
+  lts/*=24 lts/krypton=24 lts/jod=22 lts/iron=20 lts/hydrogen=18`
+    .split(/\s+/)
+    .map((alias) => alias.split('=') as [string, string]),
 )
 
 export function readApp(workspace: Workspace, folder = ''): App {

@@ -45,12 +45,10 @@ function findEarlyReason({ name, scripts, dependencies, devDependencies }: Manif
 }
 
 function copyManifests({ tree, members }: Workspace): Step[] {
+  const present = manifests.filter((file) => tree.has(file))
   const folders = new Set(tree.find(extra).map((path) => posix.dirname(path)))
   return [
-    copy(
-      manifests.filter((file) => tree.has(file)),
-      './',
-    ),
+    copy(present, './'),
     ...[...folders].filter((folder) => folder !== '.').map((folder) => copy([folder], `./${folder}`)),
     ...[...members.keys()].map((folder) => copy([`${folder}/package.json`], `./${folder}/`)),
   ]

@@ -1,5 +1,5 @@
 // Migrations of a database that a source has. They are proposed, never run.
-import type { Proposal } from '../../recipe.ts'
+import { type Proposal, propose } from '../../recipe.ts'
 import type { App } from './app.ts'
 import { hasPackage } from './manifest.ts'
 
@@ -27,8 +27,7 @@ export interface Migration {
 export function findMigration({ tree, manifest }: App): Migration | null {
   for (const { name, files, command } of tools) {
     const [file] = hasPackage(manifest, name) ? tree.find(files) : []
-    const proposal: Proposal = { setting: 'pre_deploy_command', value: command, reason: `there is ${file}` }
-    if (file) return { proposal, tool: name }
+    if (file) return { proposal: propose(command, `there is ${file}`), tool: name }
   }
   return null
 }

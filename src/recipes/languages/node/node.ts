@@ -94,20 +94,14 @@ function titleOf(runtime: string, framework: Framework | null): string {
 function listChoices({ app, build, publicKeys }: Work, isBun: boolean): Choice[] {
   const { node, bun, manager } = app
   const isAllBun = isBun && manager.name === 'bun'
+  const what = `the build reads ${publicKeys.join(', ')}`
   return [
     ...(app.folder ? [{ what: `the app is ${app.folder}`, reason: 'a package of the workspace' }] : []),
     ...(isAllBun ? [] : [isBun ? { what: `bun ${bun.tag}`, ...bun } : { what: `node ${node.tag}`, ...node }]),
     ...manager.choices,
     ...findEarlySource(app),
     ...(build ? [{ what: build.command, reason: build.reason }] : []),
-    ...(publicKeys.length > 0
-      ? [
-          {
-            what: `the build reads ${publicKeys.join(', ')}`,
-            reason: 'such variables end up in public pages',
-          },
-        ]
-      : []),
+    ...(publicKeys.length > 0 ? [{ what, reason: 'such variables end up in public pages' }] : []),
   ]
 }
 
