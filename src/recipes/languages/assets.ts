@@ -1,50 +1,61 @@
-// The assets that an app of another language builds with Node.js, which is copied into its build stage.
-import type { Facts } from '../facts.ts'
+// What an app of another language has of Node.js: assets that are built, or packages that it uses.
 import { type Choice, copyFrom, run, type Stage, type Step } from '../recipe.ts'
-import { type App, readApp } from './node/app.ts'
+import type { Tree } from '../tree.ts'
+import { readApp } from './node/app.ts'
 import { installSteps } from './node/install.ts'
 import { findWorkspace } from './node/workspace.ts'
 
 export interface Assets {
+  /** The one from which Node.js is copied. The program runs on any Debian. */
+  stages: Stage[]
   choices: Choice[]
-  /** They copy the sources too. */
-  install: Step[]
+  /** They copy the sources too. Null if nothing is installed. */
+  install: Step[] | null
   build: Step[]
+  clean: Step[]
+  /** For the stage that runs. */
+  run: Step[]
 }
 
-/** Null if a package.json builds nothing. `isCalled` is true if the app's own tools call its scripts. */
-export function chooseAssets(facts: Facts, isCalled = false): Assets | null {
-  if (!facts.app.has('package.json')) return null
-  const app = readAlone(facts)
-  const { manager, manifest } = app
-  if (!isCalled && !manifest.scripts.build) return null
-  const command = `${manager.program} run build`
+/** Scripts may be called by the app's own tools, and JavaScript run by the app. */
+interface Uses {
+  isCalled?: boolean
+  runsNode?: boolean
+  /** Only a program is left of the source. */
+  isCompiled?: boolean
+}
+
+export function chooseAssets(tree: Tree, { isCalled, runsNode, isCompiled }: Uses = {}): Assets {
+  // The context is its own folder, so a workspace around it does not count.
+  const app = readApp(findWorkspace({ top: tree, app: tree, rootDir: '' }))
+  const { manager, manifest, node } = app
+  const isBuilt = isCalled || manifest.scripts.build !== undefined
+  const isKept = !isBuilt && !isCompiled && Object.keys(manifest.dependencies).length > 0
+  const isInstalled = tree.has('package.json') && (isBuilt || isKept)
+  const command = isBuilt && isInstalled && !isCalled ? `${manager.program} run build` : null
+  const program = copyFrom('node', ['/usr/local/bin/node'], '/usr/local/bin/')
+  const hasNode = isInstalled || runsNode
   return {
+    stages: hasNode ? [{ name: 'node', from: `node:${node.tag}-slim`, steps: [] }] : [],
     choices: [
-      ...manager.choices,
-      ...(isCalled ? [] : [{ what: command, reason: 'the build script in package.json' }]),
+      ...(hasNode ? [{ what: `node ${node.tag}`, reason: node.reason }] : []),
+      ...(isInstalled ? manager.choices : []),
+      ...(command ? [{ what: command, reason: 'the build script in package.json' }] : []),
+      ...(isKept
+        ? [{ what: 'node_modules stay', reason: 'package.json has dependencies, and no build' }]
+        : []),
     ],
-    install: [
-      copyFrom('node', ['/usr/local/bin/node'], '/usr/local/bin/'),
-      copyFrom('node', ['/usr/local/lib/node_modules'], '/usr/local/lib/node_modules'),
-      run('ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm'),
-      ...(manager.package ? [run(`npm install --global ${manager.package}`)] : []),
-      ...installSteps(app),
-    ],
-    build: isCalled ? [] : [run(command)],
+    install: isInstalled
+      ? [
+          program,
+          copyFrom('node', ['/usr/local/lib/node_modules'], '/usr/local/lib/node_modules'),
+          run('ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm'),
+          ...(manager.package ? [run(`npm install --global ${manager.package}`)] : []),
+          ...installSteps(app),
+        ]
+      : null,
+    build: command ? [run(command)] : [],
+    clean: isInstalled && !isKept ? [run('rm -rf node_modules')] : [],
+    run: isKept || runsNode ? [program] : [],
   }
-}
-
-/** The stage from which Node.js is copied. The program runs on any Debian. */
-export function nodeStage(facts: Facts): { stage: Stage; choice: Choice } {
-  const { tag, reason } = readAlone(facts).node
-  return {
-    stage: { name: 'node', from: `node:${tag}-slim`, steps: [] },
-    choice: { what: `node ${tag}`, reason },
-  }
-}
-
-/** The context is its own folder, so a workspace around it does not count. */
-function readAlone({ app }: Facts): App {
-  return readApp(findWorkspace({ top: app, app, rootDir: '' }))
 }

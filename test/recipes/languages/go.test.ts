@@ -105,3 +105,10 @@ test('vendored modules are not downloaded', () => {
   assert.doesNotMatch(dockerfileOf({ ...source, 'vendor/modules.txt': '' }), /go mod download/)
   assert.match(dockerfileOf({ 'main.go': main }), /go mod init app && go mod tidy/)
 })
+
+test('assets of a package.json are built before the program, which may embed them', () => {
+  const source = { ...module, 'main.go': main }
+  const dockerfile = dockerfileOf({ ...source, 'package.json': '{"scripts":{"build":"vite build"}}' })
+  assert.match(dockerfile, /npm install\nCOPY \. \.\nRUN npm run build\n(.*\n)?RUN .*go build /)
+  assert.doesNotMatch(dockerfileOf({ ...source, 'package.json': '{"dependencies":{"a":"1"}}' }), /npm/)
+})

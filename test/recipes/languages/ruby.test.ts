@@ -72,6 +72,16 @@ test('a package.json has its assets built, by the tools of Rails if they do so',
   assert.doesNotMatch(dockerfileOf({ ...rails, 'package.json': '{}' }), /node/)
 })
 
+test('packages of a package.json without a build stay, with Node.js', () => {
+  const source = { ...sinatra, 'package.json': '{"dependencies":{"lodash":"4"}}' }
+  const dockerfile = dockerfileOf(source)
+  assert.match(dockerfile, /npm install\nCOPY \. \.\n\nFROM ruby:3\.4-slim AS app\nCOPY --from=node /)
+  assert.match(dockerfile, /^# node_modules stay: package\.json has dependencies, and no build$/m)
+  assert.doesNotMatch(dockerfile, /rm -rf node_modules/)
+  const tools = { ...sinatra, 'package.json': '{"devDependencies":{"prettier":"3"}}' }
+  assert.doesNotMatch(dockerfileOf(tools), /node/)
+})
+
 test('JavaScript that runs in the app has its program in the last stage', () => {
   const dockerfile = dockerfileOf({ Gemfile: '', 'Gemfile.lock': lock('execjs (2.9.1)'), 'app.rb': '' })
   assert.match(dockerfile, /AS app\nCOPY --from=node \/usr\/local\/bin\/node /)

@@ -92,3 +92,10 @@ test('libraries are those that the locked crates use', () => {
 test('what is kept between builds cannot pass for a newer source', () => {
   assert.match(dockerfileOf(crate), /target=\/src\/target.* -exec touch \{\} \+ && cargo build /)
 })
+
+test('assets of a package.json are built before the program, which may embed them', () => {
+  const source = crate
+  const dockerfile = dockerfileOf({ ...source, 'package.json': '{"scripts":{"build":"vite build"}}' })
+  assert.match(dockerfile, /npm install\nCOPY \. \.\nRUN npm run build\n(.*\n)?RUN .*cargo build /)
+  assert.doesNotMatch(dockerfileOf({ ...source, 'package.json': '{"dependencies":{"a":"1"}}' }), /npm/)
+})

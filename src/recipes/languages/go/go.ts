@@ -19,6 +19,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
+import { chooseAssets } from '../assets.ts'
 import { copyProgram, findNamed, ownCommand, placeBinary, sourceFolder } from '../binary.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
@@ -45,6 +46,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   if (program === null) return refuseChoice(programs)
   const version = goVersion(tree, program.path)
   const cgo = findCgo(tree)
+  const assets = chooseAssets(tree, { isCompiled: true })
   const binary = placeBinary(tree, nameOf(tree, program.path), wish)
   const runs = wish ?? { command: `/app/${binary}`, reason: 'the program' }
   const target = program.path === '.' ? '.' : `./${program.path}`
@@ -56,9 +58,11 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       { what: `go ${version.tag}`, reason: version.reason },
       { what: `go build ${target}`, reason: program.reason },
       ...(cgo ? [{ what: 'built with cgo', reason: `${cgo.module} needs it` }] : []),
+      ...assets.choices,
       ...[wishes.build, runs].flatMap(toChoice),
     ],
     stages: [
+      ...assets.stages,
       {
         name: 'build',
         from: cgo ? `golang:${version.tag}-bookworm` : `golang:${version.tag}`,
@@ -67,7 +71,8 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
           workdir(sourceFolder),
           ...(cgo ? [] : [env({ CGO_ENABLED: '0' })]),
           ...download(tree),
-          copy(['.'], '.'),
+          ...(assets.install ?? [copy(['.'], '.')]),
+          ...assets.build,
           ...(tree.first('go.mod', 'go.work') ? [] : [run('go mod init app && go mod tidy', { caches })]),
           ...(wishes.build ? [run(wishes.build.command, { caches, secrets: wishes.env })] : []),
           run(build, { caches }),
@@ -85,6 +90,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         ],
       },
     ],
+    ignore: ['node_modules'],
     port: listens(wishes) ? 8080 : null,
   }
 }

@@ -9,6 +9,7 @@ import {
   copyFrom,
   type Draft,
   env,
+  propose,
   type Reasoned,
   type Refusal,
   refuse,
@@ -23,7 +24,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
-import { chooseAssets, nodeStage } from '../assets.ts'
+import { chooseAssets } from '../assets.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
 import { readExtensions, readRequired } from './extensions.ts'
@@ -54,10 +55,9 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     })
   const version = phpVersion(app)
   const extensions = readExtensions(app, framework?.extensions ?? [])
-  const assets = chooseAssets(facts)
-  const node = assets ? nodeStage(facts) : null
+  const assets = chooseAssets(app)
   const hasPackages = Object.keys(readRequired(app)).some((name) => name.includes('/'))
-  const isBuilt = hasPackages || assets !== null || wishes.build !== null
+  const isBuilt = hasPackages || assets.install !== null || wishes.build !== null
   const environment = framework?.env ?? {}
   const build: Stage = {
     name: 'build',
@@ -67,11 +67,11 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       workdir(folder),
       env({ ...environment, COMPOSER_ALLOW_SUPERUSER: '1', COMPOSER_CACHE_DIR: cache }),
       ...(hasPackages ? installFirst(app) : []),
-      ...(assets?.install ?? [copy(['.'], '.')]),
+      ...(assets.install ?? [copy(['.'], '.')]),
       ...(hasPackages ? [run(install, { caches: [cache] })] : []),
-      ...(assets?.build ?? []),
+      ...assets.build,
       ...(wishes.build ? [run(wishes.build.command, { secrets: wishes.env })] : []),
-      ...(assets ? [run('rm -rf node_modules')] : []),
+      ...assets.clean,
     ],
   }
   return {
@@ -82,13 +82,12 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         ? [{ what: extensions.join(', '), reason: 'composer.json asks for them, or its framework' }]
         : []),
       ...(hasPackages ? [{ what: install, reason: app.first('composer.lock') ?? 'composer.json' }] : []),
-      ...(node ? [node.choice] : []),
-      ...(assets?.choices ?? []),
+      ...assets.choices,
       ...[wishes.build, runs].flatMap(toChoice),
     ],
     stages: [
       ...(hasPackages ? [{ name: 'composer', from: 'composer:2', steps: [] }] : []),
-      ...(node ? [node.stage] : []),
+      ...assets.stages,
       {
         name: 'base',
         from: `dunglas/frankenphp:1-php${version.tag}`,
@@ -99,6 +98,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         name: 'app',
         from: 'base',
         steps: [
+          ...assets.run,
           isBuilt ? copyFrom('build', [folder], folder, appUser) : copy(['.'], folder, appUser),
           workdir(folder),
           // The server keeps its state there.
@@ -110,15 +110,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     ],
     ignore: ['node_modules', ...(hasPackages ? ['vendor'] : []), 'storage/logs/*', 'var/cache', 'var/log'],
     port: listens(wishes) ? 8080 : null,
-    proposals: framework?.migration
-      ? [
-          {
-            setting: 'pre_deploy_command',
-            value: framework.migration,
-            reason: `${framework.name} has migrations`,
-          },
-        ]
-      : [],
+    proposals: framework?.migration ? [propose(framework.migration, `${framework.name} has migrations`)] : [],
   }
 }
 

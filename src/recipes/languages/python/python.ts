@@ -8,6 +8,7 @@ import {
   type Draft,
   env,
   type Proposal,
+  propose,
   type Reasoned,
   type Refusal,
   refuse,
@@ -21,7 +22,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
-import { chooseAssets, nodeStage } from '../assets.ts'
+import { chooseAssets } from '../assets.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
@@ -58,21 +59,22 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const system = chooseSystem(app)
   const build = wishes.build ?? (framework === 'Django' ? collectStatic(app) : null)
   const slim = `python:${version.tag}-slim`
-  const assets = chooseAssets(facts)
-  const node = assets ? nodeStage(facts) : null
-  const isBuilt = installation !== null || build !== null || assets !== null
+  const assets = chooseAssets(app)
+  const isBuilt = installation !== null || build !== null || assets.install !== null
   const buildSteps = [
     ...(system.full ? [] : installPackages(system.debian)),
     workdir('/app'),
     env({ ...path, ...installation?.env }),
     ...(installation ? install(installation) : []),
-    ...(assets?.install ?? (installation?.manifests === null ? [] : [copy(['.'], '.')])),
+    ...(assets.install ?? (installation?.manifests === null ? [] : [copy(['.'], '.')])),
     ...(installation?.finish ? [run(installation.finish, { caches: [installation.cache] })] : []),
-    ...(assets ? [...assets.build, run('rm -rf node_modules')] : []),
+    ...assets.build,
+    ...assets.clean,
     ...(build ? [run(build.command, { secrets: wishes.env })] : []),
   ]
   const lastSteps = [
     ...installPackages(system.debian),
+    ...assets.run,
     isBuilt ? copyFrom('build', ['/app'], '/app', appUser) : copy(['.'], '/app', appUser),
     workdir('/app'),
     env({ ...path, HOME: '/app', PYTHONUNBUFFERED: '1' }),
@@ -86,17 +88,17 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       { what: `python ${version.tag}`, reason: version.reason },
       ...(installation ? [installation.choice] : []),
       ...system.choices,
-      ...(node && assets ? [node.choice, ...assets.choices] : []),
+      ...assets.choices,
       ...[build, runs].flatMap(toChoice),
     ],
     stages: [
-      ...(node ? [node.stage] : []),
+      ...assets.stages,
       ...(isBuilt
         ? [{ name: 'build', from: system.full ? `python:${version.tag}` : slim, steps: buildSteps }]
         : []),
       { name: 'app', from: slim, steps: lastSteps },
     ],
-    ignore: ['**/__pycache__', '**/*.pyc', '.venv', 'venv', '.pytest_cache'],
+    ignore: ['node_modules', '**/__pycache__', '**/*.pyc', '.venv', 'venv', '.pytest_cache'],
     port: hasPort ? 8000 : null,
     proposals: framework === 'Django' ? migration(app) : [],
   }
@@ -137,6 +139,5 @@ function collectStatic(app: Tree): Reasoned | null {
 
 function migration(app: Tree): Proposal[] {
   const manage = findManage(app)
-  const value = `python ${manage} migrate --noinput`
-  return manage ? [{ setting: 'pre_deploy_command', value, reason: 'Django has migrations' }] : []
+  return manage ? [propose(`python ${manage} migrate --noinput`, 'Django has migrations')] : []
 }

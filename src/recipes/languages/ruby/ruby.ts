@@ -7,7 +7,7 @@ import {
   copyFrom,
   type Draft,
   env,
-  type Proposal,
+  propose,
   type Reasoned,
   type Refusal,
   refuse,
@@ -20,7 +20,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
-import { chooseAssets, nodeStage } from '../assets.ts'
+import { chooseAssets } from '../assets.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
@@ -43,12 +43,9 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const { app } = facts
   const gems = readGems(app)
   const version = rubyVersion(app)
-  const assets = chooseAssets(
-    facts,
-    bundlers.some((gem) => gems.has(gem)),
-  )
+  const isCalled = bundlers.some((gem) => gems.has(gem))
   // ExecJS runs JavaScript while the app runs.
-  const node = assets || gems.has('execjs') ? nodeStage(facts) : null
+  const assets = chooseAssets(app, { isCalled, runsNode: gems.has('execjs') })
   const isSite = gems.has('jekyll') || gems.has('github-pages')
   const found = isSite ? null : findStart(app, gems)
   const runs = wishes.start ?? (found && 'command' in found ? found : null)
@@ -67,13 +64,12 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       ...(isUnlocked
         ? [{ what: 'versions of gems may differ', reason: 'Gemfile.lock has no platform of Linux' }]
         : []),
-      ...(node ? [node.choice] : []),
-      ...(assets?.choices ?? []),
+      ...assets.choices,
       ...libraries.map(({ gem, library }) => ({ what: library, reason: `${gem} uses it` })),
       ...[build, runs].flatMap(toChoice),
     ],
     stages: [
-      ...(node ? [node.stage] : []),
+      ...assets.stages,
       {
         name: 'build',
         from: `ruby:${version.tag}`,
@@ -82,12 +78,12 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
           env(environment(app, gems)),
           ...(isLocal ? [copy(['.'], '.')] : copyByFolder(gemfiles(app))),
           run('bundle install'),
-          ...(assets?.install ?? (isLocal ? [] : [copy(['.'], '.')])),
+          ...(assets.install ?? (isLocal ? [] : [copy(['.'], '.')])),
           ...(isUnlocked ? [run('bundle install')] : []),
-          ...(assets?.build ?? []),
+          ...assets.build,
           ...(build ? [run(build.command, { secrets: wishes.env })] : []),
           ...(runs ? [] : [run('bundle exec jekyll build --destination /site')]),
-          ...(assets ? [run('rm -rf node_modules')] : []),
+          ...assets.clean,
         ],
       },
       runs
@@ -96,7 +92,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
             from: `ruby:${version.tag}-slim`,
             steps: [
               ...installPackages(libraries.map(({ library }) => library)),
-              ...(gems.has('execjs') ? [copyFrom('node', ['/usr/local/bin/node'], '/usr/local/bin/')] : []),
+              ...assets.run,
               copyFrom('build', ['/usr/local/bundle'], '/usr/local/bundle'),
               copyFrom('build', ['/app'], '/app', appUser),
               workdir('/app'),
@@ -114,11 +110,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   }
 }
 
-const migration: Proposal = {
-  setting: 'pre_deploy_command',
-  value: 'bin/rails db:prepare',
-  reason: 'Rails has a database',
-}
+const migration = propose('bin/rails db:prepare', 'Rails has a database')
 
 function findTitle(gems: Map<string, string>): string {
   const known = { rails: 'Rails', sinatra: 'Sinatra', jekyll: 'Jekyll' }

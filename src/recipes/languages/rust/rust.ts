@@ -17,6 +17,7 @@ import {
 } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
+import { chooseAssets } from '../assets.ts'
 import { copyProgram, findNamed, ownCommand, placeBinary, sourceFolder } from '../binary.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
@@ -49,6 +50,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const isRocket = program.dependencies.includes('rocket')
   const runs = wish ?? ownStart(binary, isRocket)
   const libraries = findLibraries(tree, program.dependencies)
+  const assets = chooseAssets(tree, { isCompiled: true })
   const locked = tree.has('Cargo.lock') ? ' --locked' : ''
   const cargo = `cargo build --release${locked} --package ${program.package} --bin ${program.name}`
   return {
@@ -61,9 +63,11 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         what: [...build, ...run].join(', '),
         reason: `${crate} uses it`,
       })),
+      ...assets.choices,
       ...[wishes.build, runs].flatMap(toChoice),
     ],
     stages: [
+      ...assets.stages,
       {
         name: 'build',
         from: `rust:${version.tag}${hasBookworm(version) ? '-bookworm' : ''}`,
@@ -72,7 +76,8 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
           workdir(sourceFolder),
           // Queries are checked against what was prepared, not against a database.
           ...(tree.hasFolder('.sqlx') ? [env({ SQLX_OFFLINE: 'true' })] : []),
-          copy(['.'], '.'),
+          ...(assets.install ?? [copy(['.'], '.')]),
+          ...assets.build,
           ...(wishes.build ? [run(wishes.build.command, { caches, secrets: wishes.env })] : []),
           run(`${touch} && ${cargo} && install -D target/release/${program.name} /out/${binary}`, { caches }),
         ],
@@ -89,7 +94,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         ],
       },
     ],
-    ignore: ['target'],
+    ignore: ['target', 'node_modules'],
     port: !listens(wishes) ? null : isRocket ? 8000 : 8080,
   }
 }
