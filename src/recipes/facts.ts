@@ -1,5 +1,5 @@
 // Reads the facts of an untrusted source: links are not followed, and the search is bounded.
-import { constants } from 'node:fs'
+import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, open, opendir } from 'node:fs/promises'
 import { basename, join, posix } from 'node:path'
 import { Tree } from './tree.ts'
@@ -17,6 +17,8 @@ const maxFiles = 20_000
 const maxDepth = 8
 const maxReadBytes = 256 * 1024
 const maxTotalBytes = 8 * 1024 * 1024
+/** Files or folders that are read together. */
+const atOnce = 8
 const skippedFolders = new Set(['.git', 'node_modules', '.venv', 'venv', '__pycache__', '.next', '.turbo'])
 
 /** The files whose text rules read, at any depth: manifests, version files, configurations. */
@@ -58,11 +60,15 @@ export async function readFacts(
   const files = paths ?? (await listFiles(directory))
   const texts = new Map<string, string>()
   let totalBytes = 0
-  for (const path of [...files.filter(isManifest), ...files.filter(isSource)]) {
-    if (totalBytes > maxTotalBytes) break
-    const text = await readSmall(join(directory, path))
-    totalBytes += text.length
-    texts.set(path, text)
+  const wanted = [...new Set([...files.filter(isManifest), ...files.filter(isSource)])]
+  for (let at = 0; at < wanted.length && totalBytes <= maxTotalBytes; at += atOnce) {
+    const batch = wanted.slice(at, at + atOnce)
+    for (const [index, text] of (
+      await Promise.all(batch.map((path) => readSmall(join(directory, path))))
+    ).entries()) {
+      totalBytes += text.length
+      texts.set(batch[index]!, text)
+    }
   }
   const top = new Tree(new Set(files), texts)
   const folder = posix.normalize(rootDir).replace(/^\.?\/?$|\/$/g, '')
@@ -82,18 +88,27 @@ function isSource(path: string): boolean {
 async function listFiles(directory: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
-  for (const folder of folders) {
-    // A name that is not UTF-8 cannot be opened by its text. Unreadable folders are skipped.
-    const entries = await opendir(join(directory, folder)).catch(() => [])
-    for await (const entry of entries) {
-      const path = posix.join(folder, entry.name)
-      if (entry.isFile() || entry.isSymbolicLink()) files.push(path)
-      else if (entry.isDirectory() && !skippedFolders.has(entry.name) && path.split('/').length < maxDepth)
-        folders.push(path)
-      if (files.length + folders.length > maxFiles) return files
-    }
+  for (let at = 0; at < folders.length; at += atOnce) {
+    const batch = folders.slice(at, at + atOnce)
+    const lists = await Promise.all(batch.map((folder) => listFolder(directory, folder)))
+    for (const [index, entries] of lists.entries())
+      for (const entry of entries) {
+        const path = posix.join(batch[index]!, entry.name)
+        if (entry.isFile() || entry.isSymbolicLink()) files.push(path)
+        else if (entry.isDirectory() && !skippedFolders.has(entry.name) && path.split('/').length < maxDepth)
+          folders.push(path)
+        if (files.length + folders.length > maxFiles) return files
+      }
   }
   return files
+}
+
+async function listFolder(directory: string, folder: string): Promise<Dirent[]> {
+  const entries: Dirent[] = []
+  // A name that is not UTF-8 cannot be opened by its text. Unreadable folders are skipped.
+  for await (const entry of await opendir(join(directory, folder)).catch(() => []))
+    if (entries.push(entry) > maxFiles) break
+  return entries
 }
 
 async function readSmall(path: string): Promise<string> {
