@@ -63,12 +63,9 @@ export async function readFacts(
   const wanted = [...new Set([...files.filter(isManifest), ...files.filter(isSource)])]
   for (let at = 0; at < wanted.length && totalBytes <= maxTotalBytes; at += atOnce) {
     const batch = wanted.slice(at, at + atOnce)
-    for (const [index, text] of (
-      await Promise.all(batch.map((path) => readSmall(join(directory, path))))
-    ).entries()) {
-      totalBytes += text.length
-      texts.set(batch[index]!, text)
-    }
+    const read = await Promise.all(batch.map((path) => readSmall(join(directory, path))))
+    for (const [index, text] of read.entries()) texts.set(batch[index]!, text)
+    totalBytes += read.join('').length
   }
   const top = new Tree(new Set(files), texts)
   const folder = posix.normalize(rootDir).replace(/^\.?\/?$|\/$/g, '')
@@ -88,8 +85,10 @@ function isSource(path: string): boolean {
 async function listFiles(directory: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
-  for (let at = 0; at < folders.length; at += atOnce) {
+  // Each batch may add folders to the list.
+  for (let at = 0; at < folders.length; ) {
     const batch = folders.slice(at, at + atOnce)
+    at += batch.length
     const lists = await Promise.all(batch.map((folder) => listFolder(directory, folder)))
     for (const [index, entries] of lists.entries())
       for (const entry of entries) {
