@@ -174,3 +174,24 @@ test('a standalone server of Next.js keeps its place in the workspace', () => {
     'CMD ["node", "apps/web/server.js"]',
   ])
 })
+
+test('apps that are only projects of Nx are refused with the commands that build and start one', () => {
+  const files = {
+    'package.json': { devDependencies: { nx: '22' } },
+    'nx.json': '{}',
+    'apps/api-e2e/project.json': { name: 'api-e2e', projectType: 'application' },
+    'apps/api/project.json': {
+      name: 'api',
+      projectType: 'application',
+      targets: { build: { executor: '@nx/webpack:webpack', options: { outputPath: 'dist/api' } } },
+    },
+  }
+  assert.equal(
+    refusalOf({ files }).problem,
+    'its apps are projects of Nx: build_command must name one, as in "npx nx build api", and start_command ' +
+      'what it makes, as in "node dist/api/main.js", or publish_dir its pages',
+  )
+  const settings = { build_command: 'npx nx build api', start_command: 'node dist/api/main.js' }
+  const lines = instructionsOf({ files, settings })
+  assert.ok(lines.includes('RUN npx nx build api') && lines.includes('CMD ["node", "dist/api/main.js"]'))
+})

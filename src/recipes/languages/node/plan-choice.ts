@@ -1,6 +1,9 @@
 // Chooses between the start script, what a framework builds, and a main file.
+import { posix } from 'node:path'
 import { listens } from '../../../domain/service-types.ts'
+import { toObject, toText } from '../../json.ts'
 import { isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
+import type { Tree } from '../../tree.ts'
 import { type App, runsTypescript } from './app.ts'
 import type { Framework } from './frameworks.ts'
 import { isServer, type Plan, publish, type Server, serve } from './plan.ts'
@@ -57,7 +60,10 @@ function findFile(app: App): Server | null {
   return main && serve(`${isBun ? 'bun' : 'node'} ${main.file}`, main.reason)
 }
 
-function refuseStart({ manifest }: App): Refusal {
+function refuseStart({ manifest, tree }: App): Refusal {
+  const isApp = (path: string) => tree.json(path).projectType === 'application' && !/-e2e\//.test(path)
+  const [project] = tree.has('nx.json') ? tree.find(/\/project\.json$/).filter(isApp) : []
+  if (project) return refuseProject(tree, posix.dirname(project))
   const script = manifest.scripts.start
   const server = script && findDevelopmentServer(manifest, script)
   return server
@@ -65,6 +71,16 @@ function refuseStart({ manifest }: App): Refusal {
     : refuse('package.json has no start script and no known framework', {
         lookedFor: ['index.js', 'server.js'],
       })
+}
+
+/** Its name, its executor and the place of its output may all be inferred, so nothing is guessed. */
+function refuseProject(tree: Tree, folder: string): Refusal {
+  const { name, targets } = tree.json(`${folder}/project.json`)
+  const { outputPath } = toObject(toObject(toObject(targets).build).options)
+  const build = `npx nx build ${toText(name) ?? posix.basename(folder)}`
+  const output = toText(outputPath) ?? `dist/${folder}`
+  const start = `start_command what it makes, as in "node ${output}/main.js", or publish_dir its pages`
+  return refuse(`its apps are projects of Nx: build_command must name one, as in "${build}", and ${start}`)
 }
 
 function refuseSite(framework: Framework | null): Refusal {
