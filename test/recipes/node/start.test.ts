@@ -179,3 +179,11 @@ test('a worker in an app whose framework makes pages is no site', () => {
   const files = { 'package.json': { dependencies: { vite: '7' } }, 'index.html': '', 'server.js': '' }
   assert.equal(recipeOf({ files, settings: { type: 'background_worker' } }).site, null)
 })
+
+test('a main file in TypeScript is started by tsx, if that is installed', () => {
+  const files = { 'index.ts': '', 'package.json': { devDependencies: { tsx: '4' }, engines: { node: '20' } } }
+  const lines = instructionsOf({ files })
+  assert.ok(lines.includes('CMD ["tsx", "index.ts"]'))
+  assert.ok(lines.every((line) => !line.includes('prune')))
+  assert.ok(lines.some((line) => line.includes('/app/node_modules/.bin:$PATH')))
+})

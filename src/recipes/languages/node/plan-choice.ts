@@ -6,6 +6,7 @@ import { isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { type App, runsTypescript } from './app.ts'
 import type { Framework } from './frameworks.ts'
+import { hasPackage } from './manifest.ts'
 import { isServer, type Plan, publish, type Server, serve } from './plan.ts'
 import { findDevelopmentServer, findMain, isPageServer, usesBun } from './start.ts'
 
@@ -56,8 +57,11 @@ function findScript(
 
 function findFile(app: App): Server | null {
   const isBun = app.manager.name === 'bun'
-  const main = findMain(app.tree, app.manifest, isBun || runsTypescript(app))
-  return main && serve(`${isBun ? 'bun' : 'node'} ${main.file}`, main.reason)
+  // Node.js leaves out types, but fails on enums and all else that is more than a type.
+  const hasTsx = hasPackage(app.manifest, 'tsx')
+  const main = findMain(app.tree, app.manifest, isBun || hasTsx || runsTypescript(app))
+  const program = isBun ? 'bun' : hasTsx && /ts$/.test(main?.file ?? '') ? 'tsx' : 'node'
+  return main && serve(`${program} ${main.file}`, main.reason)
 }
 
 function refuseStart({ manifest, tree }: App): Refusal {
