@@ -54,10 +54,9 @@ function printStep(step: Step, { mounts }: PrintOptions): string {
     case 'workdir':
       return `WORKDIR ${step.path}`
     case 'copy': {
-      const options = [step.from && `--from=${step.from}`, step.owner && `--chown=${step.owner}`].filter(
-        Boolean,
-      )
-      return ['COPY', ...options, ...printPaths([...step.paths, step.to])].join(' ')
+      const { from, owner, paths, to } = step
+      const options = [from && `--from=${from}`, owner && `--chown=${owner}`].filter(Boolean)
+      return ['COPY', ...options, ...printPaths([...paths, to])].join(' ')
     }
     case 'run':
       return ['RUN', ...(mounts ? printMounts(step) : []), printCommand(step, mounts)].join(' ')

@@ -188,8 +188,8 @@ test('apps that are only projects of Nx are refused with the commands that build
   }
   assert.equal(
     refusalOf({ files }).problem,
-    'its apps are projects of Nx: build_command must name one, as in "npx nx build api", and start_command ' +
-      'what it makes, as in "node dist/api/main.js", or publish_dir its pages',
+    'its apps are projects of Nx: build_command must be as "npx nx build api", and start_command ' +
+      'what is at its outputPath, as in "node dist/main.js", or publish_dir its pages',
   )
   const settings = { build_command: 'npx nx build api', start_command: 'node dist/api/main.js' }
   const lines = instructionsOf({ files, settings })

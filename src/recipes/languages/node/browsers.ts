@@ -25,11 +25,7 @@ const drivers: Record<string, Pick<Browser, 'env' | 'buildEnv'>> = {
 export function findBrowser({ manifest }: App): Browser | null {
   const name = Object.keys(drivers).find((driver) => driver in manifest.dependencies)
   const driver = name === undefined ? undefined : drivers[name]
-  return driver
-    ? {
-        ...driver,
-        packages: ['chromium', 'fonts-liberation', 'fonts-noto-color-emoji'],
-        choice: { what: 'chromium of Debian', reason: `${name} is a dependency` },
-      }
-    : null
+  const packages = ['chromium', 'fonts-liberation', 'fonts-noto-color-emoji']
+  const choice = { what: 'chromium of Debian', reason: `${name} is a dependency` }
+  return driver ? { ...driver, packages, choice } : null
 }

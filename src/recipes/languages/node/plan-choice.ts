@@ -1,9 +1,6 @@
 // Chooses between the start script, what a framework builds, and a main file.
-import { posix } from 'node:path'
 import { listens } from '../../../domain/service-types.ts'
-import { toObject, toText } from '../../json.ts'
 import { isRefusal, type Refusal, refuse, type Wishes } from '../../recipe.ts'
-import type { Tree } from '../../tree.ts'
 import { type App, runsTypescript } from './app.ts'
 import type { Framework } from './frameworks.ts'
 import { hasPackage } from './manifest.ts'
@@ -46,11 +43,8 @@ function findScript(
     return development === null || (planned === null && isPageServer(development))
   })
   if (name === undefined) return null
-  const program = usesBun(manifest, manifest.scripts[name] ?? '')
-    ? 'bun'
-    : manager.isStrict
-      ? manager.program
-      : 'npm'
+  const script = manifest.scripts[name] ?? ''
+  const program = usesBun(manifest, script) ? 'bun' : manager.isStrict ? manager.program : 'npm'
   const command = program === 'npm' && name === 'start' ? 'npm start' : `${program} run ${name}`
   return serve(command, `the ${name} script in package.json`, { env })
 }
@@ -67,24 +61,17 @@ function findFile(app: App): Server | null {
 function refuseStart({ manifest, tree }: App): Refusal {
   const isApp = (path: string) => tree.json(path).projectType === 'application' && !/-e2e\//.test(path)
   const [project] = tree.has('nx.json') ? tree.find(/\/project\.json$/).filter(isApp) : []
-  if (project) return refuseProject(tree, posix.dirname(project))
+  const build = `npx nx build ${project?.split('/').at(-2)}`
+  const starts =
+    'start_command what is at its outputPath, as in "node dist/main.js", or publish_dir its pages'
+  if (project)
+    return refuse(`its apps are projects of Nx: build_command must be as "${build}", and ${starts}`)
+  const lookedFor = ['index.js', 'server.js']
   const script = manifest.scripts.start
   const server = script && findDevelopmentServer(manifest, script)
   return server
     ? refuse(`the start script in package.json is a development server (${server}) of no known framework`)
-    : refuse('package.json has no start script and no known framework', {
-        lookedFor: ['index.js', 'server.js'],
-      })
-}
-
-/** Its name, its executor and the place of its output may all be inferred, so nothing is guessed. */
-function refuseProject(tree: Tree, folder: string): Refusal {
-  const { name, targets } = tree.json(`${folder}/project.json`)
-  const { outputPath } = toObject(toObject(toObject(targets).build).options)
-  const build = `npx nx build ${toText(name) ?? posix.basename(folder)}`
-  const output = toText(outputPath) ?? `dist/${folder}`
-  const start = `start_command what it makes, as in "node ${output}/main.js", or publish_dir its pages`
-  return refuse(`its apps are projects of Nx: build_command must name one, as in "${build}", and ${start}`)
+    : refuse('package.json has no start script and no known framework', { lookedFor })
 }
 
 function refuseSite(framework: Framework | null): Refusal {

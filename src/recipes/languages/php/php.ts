@@ -150,9 +150,7 @@ function findRoot(app: Tree): string | null {
 
 function phpVersion(app: Tree): Version {
   const { php: range } = readRequired(app)
-  const wishes =
-    typeof range === 'string'
-      ? [{ text: range, reason: `php ${JSON.stringify(range)} in composer.json` }]
-      : []
+  const reason = `php ${JSON.stringify(range)} in composer.json`
+  const wishes = typeof range === 'string' ? [{ text: range, reason }] : []
   return chooseVersion([...readVersionFiles(app, ['.php-version'], 'php'), ...wishes], supported)
 }
