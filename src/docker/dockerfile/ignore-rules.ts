@@ -153,7 +153,7 @@ function notPattern(where: string, reason: string): Failure {
 /** Whether the steps match the path or a folder that contains it. */
 function covers(steps: Step[], names: string[]): boolean {
   const [first] = steps
-  // Most patterns end here, at a small part of the cost.
+  // Most patterns end here, at half the cost.
   if (typeof first === 'string' && first !== names[0]) return false
   let positions = new Set([0])
   for (const name of names) {
