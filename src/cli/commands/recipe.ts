@@ -97,7 +97,7 @@ async function makeRecipe(cli: Cli, folder: string, options: InitOptions): Promi
   const { chooseLocalRecipe } = await import('../source/local-recipe.ts')
   const { listSource } = await import('../source/source-entries.ts')
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw usageFailure(`${folder} is not a folder`, 'berth init DIR')
+    throw usageFailure(`${folder} is not a folder`, 'name the folder of a source, such as ./shop')
   }
   const source = await listSource(folder, { signal: cli.signal, onProgress: () => {} })
   const recipe = await chooseLocalRecipe(source, {
