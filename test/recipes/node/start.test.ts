@@ -171,6 +171,13 @@ test('a build that installs packages itself gets those for development', () => {
   assert.ok(environmentOf('npm run setup').every((line) => !line.includes('NODE_ENV')))
 })
 
+test('the script that Heroku runs instead of the build script builds here too', () => {
+  const scripts = { start: 'node a.js', build: 'tsc', 'heroku-postbuild': 'npm install --prefix web' }
+  const choices = choicesOf({ files: { 'package.json': { scripts } } })
+  const reason = 'the heroku-postbuild script in package.json'
+  assert.ok(choices.includes(`npm run heroku-postbuild: ${reason}`))
+})
+
 test('a server of pages is enough for an app without a framework', () => {
   assert.equal(last({ 'package.json': { scripts: { start: 'serve public' } } }), 'CMD ["npm", "start"]')
 })

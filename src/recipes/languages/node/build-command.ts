@@ -13,7 +13,9 @@ export function chooseBuild(app: App, framework: Framework | null, wishes: Wishe
   const go = folder === '' ? '' : `cd ${quote(folder)} && `
   if (wishes.build) return { ...wishes.build, command: `${go}${wishes.build.command}` }
   const tool = folder === '' ? null : findTool(app)
-  const script = ['build', 'docs:build'].find((name) => manifest.scripts[name])
+  // Heroku runs the first of these instead of the build script, at the top only.
+  const names = [...(folder === '' ? ['heroku-postbuild'] : []), 'build', 'docs:build']
+  const script = names.find((name) => manifest.scripts[name])
   if (tool && (script || tool.infers)) return { command: tool.command, reason: tool.reason }
   if (script) return { command: runScripts(app, script), reason: `the ${script} script in package.json` }
   return (
