@@ -19,11 +19,13 @@ const developmentServers = [
 /** The commands of a script, with those of the scripts that it calls. */
 export function listCommands({ scripts }: Manifest, text: string, seen = new Set<string>()): string[] {
   return text.split(/&&|\|\||[;|&\n]/).flatMap((part) => {
-    const command = part.trim().replace(/^((cross-env|npx|env|exec|dotenv|--|\w+=\S*)\s+)*/, '')
+    const [before = ''] = /^((cross-env|npx|env|exec|dotenv|--|\w+=\S*)\s+)*/.exec(part.trim()) ?? []
+    const command = part.trim().slice(before.length)
     const [, called = ''] = /^(?:npm|pnpm|yarn|bun) (?:run )?([\w:.-]+)/.exec(command) ?? []
     const script = seen.has(called) ? undefined : scripts[called]
     seen.add(called)
-    return script ? listCommands({ scripts } as Manifest, script, seen) : [command]
+    const wrappers = before.match(/\b(cross-env|dotenv)\b/g) ?? []
+    return [...wrappers, ...(script ? listCommands({ scripts } as Manifest, script, seen) : [command])]
   })
 }
 
