@@ -88,8 +88,9 @@ test('the web line of the Procfile wins over the start script, and finds program
 })
 
 test('the port that the start script names is the port', () => {
-  const files = { 'package.json': { scripts: { start: 'next start -p 4000' } } }
-  assert.equal(recipeOf({ files }).port, 4000)
+  const portOf = (start: string) => recipeOf({ files: { 'package.json': { scripts: { start } } } }).port
+  assert.equal(portOf('next start -p 4000'), 4000)
+  assert.equal(portOf('serve public -l 5000'), 5000)
 })
 
 test('a worker listens on no port', () => {

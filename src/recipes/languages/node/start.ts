@@ -80,7 +80,7 @@ function listWords(packages: Record<string, string>): Set<string> {
 /** The port that a command names. */
 export function findPort(manifest: Manifest, command: string): number | null {
   const texts = [command, ...listCommands(manifest, command)]
-  const [, port] = /(?:\s--port[= ]|\s-p[= ]?|\bPORT=)(\d{2,5})\b/.exec(texts.join('\n')) ?? []
+  const [, port] = /(?:\s--(?:port|listen)[= ]|\s-[lp][= ]?|\bPORT=)(\d{2,5})\b/.exec(texts.join('\n')) ?? []
   return port === undefined ? null : Number(port)
 }
 
