@@ -39,12 +39,8 @@ function findTool({ workspace: { tree, manifest }, manager, folder, ...app }: Ap
     return { command, reason: 'turbo.json', infers: false }
   }
   if (tree.has('nx.json') && hasPackage(manifest, 'nx')) {
-    const name = app.manifest.name ?? folder
-    return {
-      command: `NX_DAEMON=false ${program} nx run ${quote(`${name}:build`)}`,
-      reason: 'nx.json',
-      infers: true,
-    }
+    const target = quote(`${app.manifest.name ?? folder}:build`)
+    return { command: `NX_DAEMON=false ${program} nx run ${target}`, reason: 'nx.json', infers: true }
   }
   return null
 }
