@@ -2,6 +2,7 @@
 // source, and what can be built here is built, started, and asked.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { chooseRecipe, isRefusal, printDockerfile, type Recipe, readFacts } from '../../src/recipes/index.ts'
@@ -14,7 +15,7 @@ import {
   outlineRecipe,
 } from '../support/recipes/outline.ts'
 import { findFaults } from '../support/recipes/printed.ts'
-import { type Fixture, readFixtures, readPlan, skipsFixtures, treeOf } from './fixtures.ts'
+import { type Fixture, fixturesFolder, readFixtures, readPlan, skipsFixtures, treeOf } from './fixtures.ts'
 
 const fixtures = readFixtures()
 const options = { skip: skipsFixtures }
@@ -120,15 +121,16 @@ async function serve(fixture: Fixture, recipe: Recipe): Promise<void> {
   dishes.set(fixture.name, await kitchen.serve(treeOf(fixture), recipe, says))
 }
 
-test('the summary', options, (t) => {
+test('the summary', options, async (t) => {
   const all = [...results.values()]
   const count = (result: string) => `${all.filter((one) => one === result).length} ${result}`
-  t.diagnostic(`of ${all.length}: ${['served', 'checked', 'refused', 'wrong'].map(count).join(', ')}`)
-  const measure = (what: keyof Dish) => [...dishes.values()].map((dish) => dish[what]).sort((a, b) => a - b)
+  const lines = [`of ${all.length}: ${['served', 'checked', 'refused', 'wrong'].map(count).join(', ')}`]
   for (const what of ['buildSeconds', 'rebuildSeconds', 'ownMegabytes'] as const) {
-    const values = measure(what)
+    const values = [...dishes.values()].map((dish) => dish[what]).sort((a, b) => a - b)
     const at = (share: number) => values[Math.floor(values.length * share)]?.toFixed(1)
-    t.diagnostic(`${what}: median ${at(0.5)}, p90 ${at(0.9)}, at most ${values.at(-1)?.toFixed(1)}`)
+    lines.push(`${what}: median ${at(0.5)}, p90 ${at(0.9)}, at most ${values.at(-1)?.toFixed(1)}`)
   }
-  for (const [name, dish] of dishes) t.diagnostic(`${name}: ${JSON.stringify(dish)}`)
+  for (const [name, dish] of dishes) lines.push(`${name}: ${JSON.stringify(dish)}`)
+  for (const line of lines) t.diagnostic(line)
+  await writeFile(join(fixturesFolder, 'figures.txt'), `${lines.join('\n')}\n`)
 })
