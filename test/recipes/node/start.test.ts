@@ -42,12 +42,12 @@ test('a start script that runs a development server is recognized', () => {
 test('packages for development stay if the start command may need one of them', () => {
   const manifest = manifestOf({
     scripts: { serve: 'tsx src/a.ts' },
-    dependencies: { express: '5', '@remix-run/serve': '2', next: '15' },
+    dependencies: { express: '5', '@remix-run/serve': '2', next: '15', 'ts-node': '10' },
     devDependencies: { '@types/node': '22', tsx: '4', dotenv: '16', 'npm-run-all': '4', 'cross-env': '7' },
   })
   const starts = ['node -r dotenv/config a.js', 'npm run serve', 'run-s a b', 'cross-env A=1 node a.js']
   const needed = starts.map((one) => findNeeded(manifest, one))
-  const free = ['node a.js', 'remix-serve build', 'next start', 'NODE_ENV=production node .']
+  const free = ['node a.js', 'remix-serve build', 'next start', 'NODE_ENV=production node .', 'ts-node a']
   assert.deepEqual(needed, ['dotenv', 'tsx', 'run-s', 'cross-env'])
   assert.deepEqual(
     free.filter((one) => findNeeded(manifest, one) !== null),

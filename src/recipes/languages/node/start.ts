@@ -66,7 +66,8 @@ export function findNeeded(manifest: Manifest, command: string): string | null {
   const development = listWords(manifest.devDependencies)
   const installed = listWords(manifest.dependencies)
   const commands = listCommands(manifest, command).map((text) => text.split(/[\s=/]+/))
-  const isKnown = (word: string) => builtIn.has(word) || word.split('-').some((part) => installed.has(part))
+  const isKnown = (word: string) =>
+    builtIn.has(word) || [word, ...word.split('-')].some((part) => installed.has(part))
   const named = commands.flat().find((word) => development.has(word) && !isKnown(word))
   const program = commands.map(([first = '.']) => first).find((first) => first !== '.' && !isKnown(first))
   return named ?? program ?? null
