@@ -73,6 +73,17 @@ test('what the settings of Prisma insist on is there where its client is generat
   assert.equal(runs(source('tsc', ''))?.[0], 'npm install')
 })
 
+test('a script that nobody calls generates no client of Prisma', () => {
+  const generated = (scripts: object) => {
+    const manifest = { scripts: { start: 'node a.js', ...scripts }, dependencies: { '@prisma/client': '7' } }
+    const lines = instructionsOf({ files: { 'package.json': manifest, 'prisma/schema.prisma': '' } })
+    return lines.includes('RUN npx prisma generate')
+  }
+  assert.ok(generated({ 'db:generate': 'prisma generate' }))
+  assert.ok(!generated({ postinstall: 'npm run db', db: 'prisma generate' }))
+  assert.ok(!generated({ prebuild: 'prisma generate', build: 'tsc' }))
+})
+
 test('a schema of Prisma in another package of the workspace is there too', () => {
   const files = {
     'package.json': { ...manifest, workspaces: ['packages/*'] },

@@ -1,5 +1,4 @@
 // The stages of an image: one that builds, and one with what runs, or with the pages.
-
 import { posix } from 'node:path'
 import { quote } from '../../../domain/shell-word.ts'
 import {
@@ -49,7 +48,9 @@ export function buildStage(work: Work, isBun: boolean, prune: string | null): St
   const generates = called.some((command) => command.includes('prisma generate'))
   const buildEnv = { ...(!installs && { NODE_ENV: 'production' }), ...framework?.env }
   const commands = [
-    needsGenerate(app) ? forGenerate(app, `${inFolder(app)}${execute(manager)} prisma generate`) : null,
+    needsGenerate(app, generates)
+      ? forGenerate(app, `${inFolder(app)}${execute(manager)} prisma generate`)
+      : null,
     build && generates ? forGenerate(app, build.command) : build?.command,
   ]
   return {
@@ -136,9 +137,8 @@ function binPath({ folder }: App, command: string): Record<string, string> {
 }
 
 /** The package generates its client when it is installed, unless its manager forbids it. */
-function needsGenerate({ tree, manifest }: App): boolean {
-  const isMentioned = Object.values(manifest.scripts).some((script) => script.includes('prisma generate'))
-  return (
-    '@prisma/client' in manifest.dependencies && !isMentioned && tree.find(/(^|\/)schema\.prisma$/).length > 0
-  )
+function needsGenerate({ tree, manifest }: App, generates: boolean): boolean {
+  const hooks = ['postinstall', 'prepare', 'prebuild'].map((name) => manifest.scripts[name] ?? '').join('\n')
+  const isDone = generates || listCommands(manifest, hooks).some((one) => one.includes('prisma generate'))
+  return '@prisma/client' in manifest.dependencies && !isDone && tree.find(/(^|\/)schema\.prisma$/).length > 0
 }
