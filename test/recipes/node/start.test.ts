@@ -15,6 +15,7 @@ test('a start script that runs a development server is recognized', () => {
   const development = [
     'vite',
     'vite --host',
+    'vite start',
     'cross-env A=1 vite preview',
     'react-scripts start',
     'serve -s build',

@@ -6,7 +6,7 @@ import type { Manifest } from './manifest.ts'
 /** Programs, and the arguments with which they serve sources or pages to a developer; `-` stands for none. */
 const developmentServers = [
   ['serve http-server live-server browser-sync parcel webpack-dev-server', '*'],
-  ['vite', '- dev serve preview'],
+  ['vite', '- dev serve preview start'],
   ['react-scripts react-app-rewired craco docusaurus expo vinxi nest sanity', 'start dev'],
   ['ng vue-cli-service webpack rspack rsbuild hexo ember umi meteor', 'serve server s dev run'],
   ['eleventy @11ty/eleventy', '--serve'],
