@@ -12,6 +12,7 @@ const causes: [reason: string, words: RegExp][] = [
   ['lock_file', /lock ?file .{0,99}needs to be updated|changed significantly since poetry\.lock/],
   ['ssh_dependency', /ssh: not found|cannot run ssh|Host key verification failed|denied \(publickey/],
   ['package_refused', /npm error code E40[134]|ERR_PNPM_FETCH_40[134]|YN0035|YN0041/],
+  ['node_openssl', /ERR_OSSL_EVP_UNSUPPORTED/],
   ['node_heap', /JavaScript heap out of memory/],
 ]
 const maxLength = 500

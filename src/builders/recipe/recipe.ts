@@ -84,10 +84,9 @@ async function readAndChoose(job: BuildJob): Promise<Recipe | Refusal> {
 function withArguments(made: Recipe, { build_env, build_args }: BuildJob['settings']): Recipe {
   const names = [...new Set([...build_env, ...Object.keys(build_args ?? {})])]
   const stages = made.stages.map((stage) => {
-    const { steps } = stage
-    const at = steps.findLastIndex((step) => step.do === 'copy') + 1
-    const isNeeded = names.length > 0 && steps.slice(at).some((step) => step.do === 'run')
-    return isNeeded ? { ...stage, steps: steps.toSpliced(at, 0, { do: 'arg', names }) } : stage
+    const at = stage.steps.findLastIndex((step) => step.do === 'copy') + 1
+    const isNeeded = names.length > 0 && stage.steps.slice(at).some((step) => step.do === 'run')
+    return isNeeded ? { ...stage, steps: stage.steps.toSpliced(at, 0, { do: 'arg', names }) } : stage
   })
   return { ...made, stages }
 }

@@ -1,5 +1,4 @@
 // Converts a request to a row, and checks the rules of the resulting row, also for a PATCH.
-
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { CreateService, UpdateService } from '../../api/service.ts'

@@ -323,6 +323,7 @@ const waitForRegistry = 'wait until its registry responds'
 const causes: Record<string, string> = {
   lock_file: 'the lock file does not fit the manifest: install on your machine, and commit the new one',
   node_heap: 'let Node.js use more memory (--build-arg NODE_OPTIONS=--max-old-space-size=4096)',
+  node_openssl: 'its tools want Node.js 16: update them, or set engines.node to "16" in package.json',
   package_refused: 'check the name of the package, or set the token that .npmrc names (berth env set)',
   registry_unreachable: waitForRegistry,
   ssh_dependency: 'a build has no SSH keys: give the dependency its https URL',

@@ -26,6 +26,7 @@ const outputs: [line: string, facts: Record<string, string>][] = [
     'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
     { reason: 'node_heap' },
   ],
+  ["  code: 'ERR_OSSL_EVP_UNSUPPORTED'", { reason: 'node_openssl' }],
   ['Error: DATABASE_URL is not set', { reason: 'variable', variable: 'DATABASE_URL' }],
   ['error: Environment variable not found: DATABASE_URL.', { reason: 'variable', variable: 'DATABASE_URL' }],
   ["KeyError: 'SECRET_KEY'", { reason: 'variable', variable: 'SECRET_KEY' }],
