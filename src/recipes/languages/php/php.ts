@@ -36,6 +36,7 @@ const install = 'composer install --no-dev --no-interaction --optimize-autoloade
 /** The image has pages of its own in /app. */
 const folder = '/srv/app'
 const cache = '/root/.cache/composer'
+const compileAssets = { command: 'php bin/console asset-map:compile', reason: 'symfony/asset-mapper' }
 
 export const php: Language = {
   evidence: ['composer.json', 'index.php', 'public/index.php'],
@@ -59,6 +60,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const hasPackages = Object.keys(readRequired(app)).some((name) => name.includes('/'))
   const isBuilt = hasPackages || assets.install !== null || wishes.build !== null
   const environment = framework?.env ?? {}
+  const own = wishes.build ?? (readRequired(app)['symfony/asset-mapper'] ? compileAssets : null)
   const build: Stage = {
     name: 'build',
     from: 'base',
@@ -70,7 +72,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       ...(assets.install ?? [copy(['.'], '.')]),
       ...(hasPackages ? [run(install, { caches: [cache] })] : []),
       ...assets.build,
-      ...(wishes.build ? [run(wishes.build.command, { secrets: wishes.env })] : []),
+      ...(own ? [run(own.command, { secrets: wishes.env })] : []),
       ...assets.clean,
     ],
   }
@@ -83,7 +85,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         : []),
       ...(hasPackages ? [{ what: install, reason: app.first('composer.lock') ?? 'composer.json' }] : []),
       ...assets.choices,
-      ...[wishes.build, runs].flatMap(toChoice),
+      ...[own, runs].flatMap(toChoice),
     ],
     stages: [
       ...(hasPackages ? [{ name: 'composer', from: 'composer:2', steps: [] }] : []),
