@@ -29,6 +29,10 @@ const starts: Record<string, [Record<string, string>, string]> = {
     { 'requirements.txt': 'fastapi\nuvicorn[standard]', 'src/main.py': fastapi },
     'uvicorn src.main:api --host 0.0.0.0 --port $PORT',
   ],
+  'FastAPI by a function': [
+    { 'requirements.txt': 'fastapi\nuvicorn', 'app/main.py': 'app: FastAPI = get_application()\n' },
+    'uvicorn app.main:app --host 0.0.0.0 --port $PORT',
+  ],
   'FastAPI with its standard extra': [
     { 'pyproject.toml': '[project]\ndependencies = ["fastapi[standard]>=0.115"]', 'main.py': fastapi },
     'uvicorn main:api --host 0.0.0.0 --port $PORT',

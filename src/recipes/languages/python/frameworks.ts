@@ -57,7 +57,7 @@ export const frameworks: Framework[] = [
   { package: 'litestar', name: 'Litestar', makes: /Litestar/, servers: asgi },
   { package: 'quart', name: 'Quart', makes: /Quart/, servers: asgi },
   { package: 'dash', name: 'Dash', makes: /Dash/, attribute: 'server', servers: wsgi },
-  { package: 'flask', name: 'Flask', makes: /Flask|create_app/, servers: [...wsgi, flaskItself] },
+  { package: 'flask', name: 'Flask', makes: /Flask/, servers: [...wsgi, flaskItself] },
   { package: 'starlette', name: 'Starlette', makes: /Starlette/, servers: asgi },
   { package: 'falcon', name: 'Falcon', makes: /App/, servers: [...wsgi, ...asgi] },
 ]

@@ -65,11 +65,12 @@ function serve(app: Tree, framework: Framework, target: Target, names: Set<strin
   }
 }
 
-/** `main:app` for `app = FastAPI()` in main.py. */
+/** `main:app` for `app = FastAPI()` in main.py, or `app = create_app()`. */
 function findTarget(app: Tree, { makes, attribute = '' }: Framework): Target | null {
   const blank = '[ \\t]*'
   const names = `(\\w+)(?:${blank},${blank}\\w+)*${blank}(?::[^=\\n]+)?`
-  const made = new RegExp(`^${names}=${blank}(?:await\\s+)?(?:[\\w.]+\\.)?(?:${makes.source})\\(`, 'm')
+  const maker = `${makes.source}|(?:create|get|make|build)_app(?:lication)?`
+  const made = new RegExp(`^${names}=${blank}(?:await\\s+)?(?:[\\w.]+\\.)?(?:${maker})\\(`, 'm')
   for (const file of sources(app)) {
     const [, name] = made.exec(app.text(file)) ?? []
     if (name) return { text: [`${toModule(file)}:${name}`, attribute].filter(Boolean).join('.'), file }
