@@ -97,6 +97,8 @@ test('only known bindings of C libraries are built with cgo', () => {
   assert.match(dockerfile, /^FROM golang:1\.24-bookworm AS build\nRUN .* libvips-dev /m)
   assert.match(dockerfile, /^FROM debian:bookworm-slim AS app\nRUN .* ca-certificates libvips42 /m)
   assert.doesNotMatch(dockerfile, /CGO_ENABLED/)
+  const old = dockerfileOf({ 'go.mod': go.replace('1.24', '1.15'), 'main.go': main })
+  assert.match(old, /^FROM golang:1\.15 AS build$/m)
 })
 
 test('vendored modules are not downloaded', () => {

@@ -28,6 +28,8 @@ import { findWorkspace } from '../workspace.ts'
 import { findCgo } from './cgo.ts'
 
 const supported = { tags: ['1.22', '1.23', '1.24', '1.25', '1.26'], usual: '1.26' }
+/** Than the images of bookworm, which run what theirs build. */
+const isOlder = /^1\.1?\d(\.|$)/
 const caches = ['/go/pkg/mod', '/root/.cache/go-build']
 
 export const go: Language = {
@@ -65,7 +67,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       ...assets.stages,
       {
         name: 'build',
-        from: cgo ? `golang:${version.tag}-bookworm` : `golang:${version.tag}`,
+        from: `golang:${version.tag}${cgo && !isOlder.test(version.tag) ? '-bookworm' : ''}`,
         steps: [
           ...installPackages(cgo?.build ?? []),
           workdir(sourceFolder),
