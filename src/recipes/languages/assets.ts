@@ -54,7 +54,7 @@ export function chooseAssets(tree: Tree, { isCalled, runsNode, isCompiled }: Use
           ...installSteps(app),
         ]
       : null,
-    build: command ? [run(command)] : [],
+    build: [...(runsNode && !isInstalled ? [program] : []), ...(command ? [run(command)] : [])],
     clean: isInstalled && !isKept ? [run('rm -rf node_modules')] : [],
     run: isKept || runsNode ? [program] : [],
   }

@@ -82,9 +82,12 @@ test('packages of a package.json without a build stay, with Node.js', () => {
   assert.doesNotMatch(dockerfileOf(tools), /node/)
 })
 
-test('JavaScript that runs in the app has its program in the last stage', () => {
+test('JavaScript that runs in the app has its program in the last stage, and where assets are built', () => {
   const dockerfile = dockerfileOf({ Gemfile: '', 'Gemfile.lock': lock('execjs (2.9.1)'), 'app.rb': '' })
   assert.match(dockerfile, /AS app\nCOPY --from=node \/usr\/local\/bin\/node /)
+  const gems = lock('execjs (2.9.1)\npuma (6.4.2)\nrails (7.2.0)\nsprockets-rails (3.5.2)')
+  const assets = dockerfileOf({ Gemfile: '', 'Gemfile.lock': gems, 'bin/rails': '' })
+  assert.match(assets, /^COPY --from=node \/usr\/local\/bin\/node \S+\nRUN .* assets:precompile$/m)
 })
 
 const versions: Record<string, [Record<string, string>, string]> = {
