@@ -40,7 +40,9 @@ test('a deploy is followed from the list to its page, and explained when it fail
 
   await clickButton(page, 'Deploy')
   await waitForText(page, 'Cancel deploy')
-  await waitForText(page, 'RUN sleep 2')
+  // The source is the same, so that its build may be over already, and closed.
+  const closed = '[data-fold="running.building"][aria-expanded="false"]'
+  await page.waitForSelector(`::-p-text(RUN sleep 2), ${closed}`, { timeout: 60_000 })
   await shot(page, 'deploy-running')
   await page.keyboard.press('c')
   await page.waitForSelector('[data-state="live"][data-active="true"]')

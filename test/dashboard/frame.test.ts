@@ -149,10 +149,11 @@ test('the frame of the dashboard', inBrowser, async (t) => {
     },
   )
 
-  assert.deepEqual(
-    complaints.filter((complaint) => !complaint.includes('Failed to load resource')),
-    [],
-  )
+  // Other tests add and remove networks of the host: Chromium then cuts what it loads, and the page loads again.
+  const isCut = complaints.some((complaint) => complaint.includes('ERR_NETWORK_CHANGED'))
+  const expected = ['Failed to load resource', ...(isCut ? ['dynamically imported module'] : [])]
+  const isExpected = (complaint: string) => expected.some((part) => complaint.includes(part))
+  assert.ok(complaints.every(isExpected), complaints.join('\n'))
 })
 
 async function shows(page: Page, text: string): Promise<void> {

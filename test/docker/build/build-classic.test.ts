@@ -33,14 +33,16 @@ test('a step that exceeds the memory limit is named with it; one within it is bu
 
 test('a Dockerfile that mounts a secret fails and names the builder it needs', async (t) => {
   const site = await openDockerSite(t)
-  const mount = 'RUN --mount=type=secret,id=TOKEN cat /run/secrets/TOKEN'
-  const { request } = prepareBuild(t, site.owner, { Dockerfile: `FROM ${site.images.busybox}\n${mount}` })
+  const step = 'cat /run/secrets/TOKEN'
+  const { request } = prepareBuild(t, site.owner, {
+    Dockerfile: `FROM ${site.images.busybox}\nRUN --mount=type=secret,id=TOKEN ${step}`,
+  })
 
   const building = drivers.classic(site).build({ ...request, secrets: [{ key: 'TOKEN', value: 'x' }] })
 
   await assert.rejects(building, {
     code: 'build_failed',
-    message: `${mount}: the --mount option requires BuildKit (--builder buildkit)`,
+    message: `RUN ${step}: the --mount option requires BuildKit (--builder buildkit)`,
   })
 })
 

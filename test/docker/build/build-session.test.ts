@@ -72,7 +72,7 @@ test('an unset secret is named by the step that requires it, and absent for othe
 
   await assert.rejects(build('RUN --mount=type=secret,id=TOKEN,required=true true'), {
     code: 'build_failed',
-    message: 'RUN --mount=type=secret,id=TOKEN,required=true true: secret TOKEN not found',
+    message: 'RUN true: secret TOKEN not found',
   })
   await build('RUN --mount=type=secret,id=TOKEN test ! -e /run/secrets/TOKEN')
 })
