@@ -149,7 +149,7 @@ test('the frame of the dashboard', inBrowser, async (t) => {
     },
   )
 
-  // Other tests add and remove networks of the host: Chromium then cuts what it loads, and the page loads again.
+  // Other tests change the networks of the host: Chromium then cuts what it loads, and the page loads again.
   const isCut = complaints.some((complaint) => complaint.includes('ERR_NETWORK_CHANGED'))
   const expected = ['Failed to load resource', ...(isCut ? ['dynamically imported module'] : [])]
   const isExpected = (complaint: string) => expected.some((part) => complaint.includes(part))

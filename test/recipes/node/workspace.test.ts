@@ -51,8 +51,13 @@ test('the only package that can start is the app', () => {
 test('of several packages that can start, none is guessed', () => {
   const files = { ...workspace, 'apps/api/package.json': { ...web, name: 'api' } }
   const { problem, apps } = refusalOf({ files })
-  assert.equal(problem, 'several packages of its workspace can start')
+  assert.equal(problem, 'several folders of it are apps')
   assert.deepEqual(apps, ['apps/api', 'apps/web'])
+})
+
+test('a package of a workspace is not guessed either if an app of another language is next to it', () => {
+  const files = { ...workspace, 'backend/pyproject.toml': '' }
+  assert.deepEqual(refusalOf({ files }).apps, ['apps/web', 'backend'])
 })
 
 test('the root of a workspace that starts all of its packages is not an app', () => {

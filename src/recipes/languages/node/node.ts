@@ -26,6 +26,9 @@ export const node: Language = {
   draft,
 }
 
+/** An app of another language, next to the packages. */
+const otherApp = /^(api|backend|server)\/(requirements\.txt|pyproject\.toml|go\.mod|Gemfile|pom\.xml)$/
+
 function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const workspace = findWorkspace(facts)
   const folder = chooseFolder(workspace, facts.rootDir, wishes)
@@ -46,9 +49,10 @@ function chooseFolder(workspace: Workspace, rootDir: string, wishes: Wishes): st
   const isNamed = folder !== '' || wishes.start || wishes.publishDir !== null
   if (isNamed || starts('')) return folder
   const [only = '', ...others] = [...workspace.members.keys()].filter(starts)
-  if (others.length === 0) return only
-  const apps = [only, ...others].map((app) => posix.join(workspace.folder, app))
-  return refuse('several packages of its workspace can start', { apps })
+  const more = workspace.tree.find(otherApp).map((path) => posix.dirname(path))
+  if (only === '' || others.length + more.length === 0) return only
+  const apps = [only, ...others, ...more].map((app) => posix.join(workspace.folder, app))
+  return refuse('several folders of it are apps', { apps })
 
   function starts(member: string): boolean {
     const app = readApp(workspace, member)
