@@ -40,7 +40,7 @@ const headBytes = 1024
 const readPatterns = [
   /(^|\/)(next|vite|astro|svelte|nuxt|remix|react-router|gatsby|vue|app|docusaurus)(\.config)?\.[cm]?[jt]s$/,
   /(^|\/)prisma\.config\.[cm]?[jt]s$/,
-  /(^|\/)requirements[\w.-]*\.txt$/,
+  /(^|\/)requirements([\w.-]*|\/[\w.-]+)\.txt$/,
   /^([^/]+\/){0,3}([^/]+\.py|[^/]+(?<!_test)\.go)$/,
   /^[^/]+\.sh$/,
   /^([^/]+\/){0,2}[^/]+\.(rb|php)$/,

@@ -11,13 +11,19 @@ test('facts are the names of all files, and the text of manifests', async (t) =>
   const folder = temporaryDirectory(t)
   writeTree(folder, {
     'apps/web/package.json': '{"name":"web"}',
+    'apps/web/requirements/base.txt': 'django',
     'apps/web/src/secret.ts': 'x',
     'node_modules/a/package.json': '{}',
   })
   const { top, app, rootDir } = await readFacts(folder, { rootDir: './apps/web/' })
-  assert.deepEqual([...top.files].sort(), ['apps/web/package.json', 'apps/web/src/secret.ts'])
+  assert.deepEqual([...top.files].sort(), [
+    'apps/web/package.json',
+    'apps/web/requirements/base.txt',
+    'apps/web/src/secret.ts',
+  ])
   assert.equal(rootDir, 'apps/web')
   assert.equal(app.text('package.json'), '{"name":"web"}')
+  assert.equal(app.text('requirements/base.txt'), 'django')
   assert.equal(app.text('src/secret.ts'), '')
 })
 
