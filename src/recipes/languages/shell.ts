@@ -1,5 +1,4 @@
 // A script that starts whatever it wants.
-
 import { listens } from '../../domain/service-types.ts'
 import type { Facts } from '../facts.ts'
 import {

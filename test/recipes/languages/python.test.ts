@@ -190,6 +190,7 @@ test('a wheel with its library needs nothing of Debian', () => {
   const dockerfile = (line: string) => dockerfileOf({ 'main.py': '', 'requirements.txt': line })
   assert.doesNotMatch(dockerfile('psycopg[binary]>=3'), /apt-get/)
   assert.match(dockerfile('psycopg>=3'), /install.* libpq5 /)
+  assert.match(dockerfile('uwsgi'), /^FROM python:3.13 AS build[\s\S]* AS app\nRUN .* libxml2 /m)
   assert.match(dockerfile('x @ git+https://example.com/x.git'), /^FROM python:3.13 AS build$/m)
 })
 

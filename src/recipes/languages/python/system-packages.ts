@@ -1,5 +1,4 @@
 // What Python packages need from Debian. The full image has compilers and the headers of many libraries.
-
 import type { Choice } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { needsGit, readNames } from './packages.ts'
@@ -17,7 +16,8 @@ const needs: Need[] = [
   { packages: ['psycopg'], debian: ['libpq5'] },
   { packages: ['mysqlclient'], debian: ['libmariadb3'], compiles: true },
   { packages: ['pycairo'], debian: ['libcairo2'], compiles: true },
-  { packages: ['uwsgi', 'python-ldap', 'pygraphviz', 'dlib'], debian: [], compiles: true },
+  { packages: ['uwsgi'], debian: ['libxml2'], compiles: true },
+  { packages: ['python-ldap', 'pygraphviz', 'dlib'], debian: [], compiles: true },
   { packages: ['cairosvg', 'cairocffi'], debian: ['libcairo2'] },
   { packages: ['weasyprint'], debian: ['libpango-1.0-0', 'libpangoft2-1.0-0', 'libharfbuzz-subset0'] },
   { packages: ['pdf2image'], debian: ['poppler-utils'] },
