@@ -105,6 +105,7 @@ test('vendored modules are not downloaded', () => {
   const source = { ...module, 'main.go': main }
   assert.match(dockerfileOf(source), /go mod download/)
   assert.doesNotMatch(dockerfileOf({ ...source, 'vendor/modules.txt': '' }), /go mod download/)
+  assert.doesNotMatch(dockerfileOf({ ...source, 'vendor/a/go.mod': '' }), /vendor/)
   assert.match(dockerfileOf({ 'main.go': main }), /go mod init app && go mod tidy/)
 })
 

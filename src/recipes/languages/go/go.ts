@@ -162,7 +162,7 @@ function goVersion(tree: Tree, path: string): Version {
 }
 
 function download(tree: Tree): Step[] {
-  const manifests = tree.find(/(^|\/)go\.(mod|sum|work|work\.sum)$/)
+  const manifests = tree.find(/^(?!vendor\/)(.*\/)?go\.(mod|sum|work|work\.sum)$/)
   if (manifests.length === 0 || tree.has('vendor/modules.txt')) return []
   return [...copyByFolder(manifests), run('go mod download', { caches })]
 }
