@@ -36,6 +36,7 @@ const install = 'composer install --no-dev --no-interaction --optimize-autoloade
 /** The image has pages of its own in /app. */
 const folder = '/srv/app'
 const cache = '/root/.cache/composer'
+const ignored = ['node_modules', 'storage/logs/*', 'var/cache', 'var/log']
 const compileAssets = { command: 'php bin/console asset-map:compile', reason: 'symfony/asset-mapper' }
 
 export const php: Language = {
@@ -60,6 +61,8 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const hasPackages = Object.keys(readRequired(app)).some((name) => name.includes('/'))
   const isBuilt = hasPackages || assets.install !== null || wishes.build !== null
   const environment = framework?.env ?? {}
+  // Symfony does not start without the file of its defaults.
+  const kept = framework?.name === 'Symfony' ? ['!.env', '!.env.prod'] : []
   const own = wishes.build ?? (readRequired(app)['symfony/asset-mapper'] ? compileAssets : null)
   const build: Stage = {
     name: 'build',
@@ -110,7 +113,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         ],
       },
     ],
-    ignore: ['node_modules', ...(hasPackages ? ['vendor'] : []), 'storage/logs/*', 'var/cache', 'var/log'],
+    ignore: [...ignored, ...(hasPackages ? ['vendor'] : []), ...kept],
     port: listens(wishes) ? 8080 : null,
     proposals: framework?.migration ? [propose(framework.migration, `${framework.name} has migrations`)] : [],
   }
