@@ -119,6 +119,17 @@ test('gems in folders are there before the others are installed', () => {
   assert.match(dockerfile, /^COPY \. \.\nRUN bundle install$/m)
 })
 
+test('Jekyll is built with a Ruby that its version runs on', () => {
+  const site = (gems: string) => dockerfileOf({ Gemfile: 'gem "jekyll"', 'Gemfile.lock': lock(gems) })
+  assert.match(site('jekyll (4.2.2)\nliquid (4.0.3)'), /^FROM ruby:3\.1 AS build$/m)
+  assert.match(site('jekyll (4.3.4)\nliquid (4.0.4)'), /^FROM ruby:3\.3 AS build$/m)
+  assert.match(site('jekyll (4.4.1)\nliquid (4.0.4)\ncsv (3.3.5)'), /^FROM ruby:3\.4 AS build$/m)
+  assert.match(
+    site(''),
+    /^FROM ruby:3\.3 AS build[\s\S]*^RUN JEKYLL_ENV=production bundle exec jekyll build /m,
+  )
+})
+
 test('Jekyll makes pages', () => {
   const { site, port, stages } = recipeOf({ Gemfile: 'gem "jekyll"', 'index.html': '---' })
   assert.deepEqual([site, port, stages.at(-1)?.from], [{ folder: '/site', fallback: false }, null, 'scratch'])

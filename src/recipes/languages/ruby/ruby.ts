@@ -42,7 +42,7 @@ function isHere(app: Tree): boolean {
 function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const { app } = facts
   const gems = readGems(app)
-  const version = rubyVersion(app)
+  const version = rubyVersion(app, gems)
   const isCalled = bundlers.some((gem) => gems.has(gem))
   // ExecJS runs JavaScript while the app runs.
   const assets = chooseAssets(app, { isCalled, runsNode: gems.has('execjs') })
@@ -82,7 +82,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
           ...(isUnlocked ? [run('bundle install')] : []),
           ...assets.build,
           ...(build ? [run(build.command, { secrets: wishes.env })] : []),
-          ...(runs ? [] : [run('bundle exec jekyll build --destination /site')]),
+          ...(runs ? [] : [run('JEKYLL_ENV=production bundle exec jekyll build --destination /site')]),
           ...assets.clean,
         ],
       },
@@ -141,12 +141,15 @@ function gemfiles(app: Tree): string[] {
   return ['Gemfile', 'Gemfile.lock', '.ruby-version', '.tool-versions'].filter((file) => app.has(file))
 }
 
-function rubyVersion(app: Tree): Version {
+function rubyVersion(app: Tree, gems: Map<string, string>): Version {
   const [, asked] = /^\s*ruby[\s(]+["']([^"']+)["']/m.exec(app.text('Gemfile')) ?? []
   const [, locked] = /^RUBY VERSION\s+ruby (\d+\.\d+\.\d+)/m.exec(app.text('Gemfile.lock')) ?? []
+  // Ruby 3.4 has csv as a gem only, and an old Liquid calls what Ruby 3.2 has no more.
+  const jekyll = /^4\.0\.[0-3]$/.test(gems.get('liquid') ?? '') ? '3.1' : '3.3'
   const wishes = [
     ...(asked ? [{ text: asked, reason: `ruby ${JSON.stringify(asked)} in Gemfile` }] : []),
     ...(locked ? [{ text: locked, reason: `${locked} in Gemfile.lock` }] : []),
+    ...(gems.has('jekyll') && !gems.has('csv') ? [{ text: jekyll, reason: 'each Jekyll runs on it' }] : []),
   ]
   return chooseVersion([...readVersionFiles(app, ['.ruby-version'], 'ruby'), ...wishes], supported)
 }
