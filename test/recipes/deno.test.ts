@@ -32,6 +32,18 @@ test('the tasks of Deno build and start an app, and what the task imports is fet
   assert.equal(lines.at(-1), 'CMD ["deno", "task", "start"]')
 })
 
+test('a start task that watches is started without, and with the main file of Fresh', () => {
+  const tasks = { start: 'deno run -A --watch=static/,routes/ --env dev.ts' }
+  const lines = instructionsOf({ files: { 'deno.json': { tasks }, 'dev.ts': '', 'main.ts': '' } })
+  assert.ok(lines.includes('RUN deno cache main.ts'))
+  assert.equal(lines.at(-1), 'CMD ["deno", "run", "-A", "--env", "main.ts"]')
+})
+
+test('an import map in a file of its own is there before packages are installed', () => {
+  const lines = instructionsOf({ files: { 'deno.json': { importMap: './map.json' }, 'main.ts': '' } })
+  assert.equal(lines[lines.indexOf('RUN deno install') - 1], 'COPY . ./')
+})
+
 test('pages that a task of Deno builds are a site', () => {
   const files = { 'deno.json': { tasks: { build: 'lume' } } }
   const recipe = recipeOf({ files, settings: { type: 'static_site', publish_dir: '_site' } })

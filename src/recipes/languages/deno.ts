@@ -48,7 +48,8 @@ function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
     ...(build ? [{ what: build.command, reason: build.reason }] : []),
   ]
   const from = `denoland/deno:${version.tag}`
-  const stage = buildStage(app, from, tasks.start ?? '', build)
+  const task = withoutWatch(app, tasks.start ?? '')
+  const stage = buildStage(app, from, task, build)
   if (wishes.publishDir !== null)
     return {
       title: 'Deno',
@@ -62,7 +63,7 @@ function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
       ],
       site: { folder: '/site', fallback: false },
     }
-  const runs = wishes.start ?? ownStart(app, tasks)
+  const runs = wishes.start ?? ownStart(app, tasks.start, task)
   if (runs === null)
     return refuse('deno.json has no start task, and there is no main.ts', { lookedFor: ['main.ts'] })
   return {
@@ -90,7 +91,8 @@ function draft({ app }: Facts, wishes: Wishes): Draft | Refusal {
 function buildStage(app: Tree, from: string, task: string, build: Reasoned | null): Stage {
   const [named = ''] = /[\w./-]+\.[cm]?[jt]sx?\b/.exec(task) ?? []
   const main = app.first(named.replace(/^\.\//, ''), ...mains)
-  const present = manifests.filter((file) => app.has(file))
+  const hasMap = app.json(app.first('deno.json', 'deno.jsonc') ?? '').importMap !== undefined
+  const present = hasMap ? ['.'] : manifests.filter((file) => app.has(file))
   return {
     name: 'build',
     from,
@@ -105,8 +107,15 @@ function buildStage(app: Tree, from: string, task: string, build: Reasoned | nul
   }
 }
 
-function ownStart(app: Tree, tasks: Record<string, string>): Reasoned | null {
-  if (tasks.start) return { command: 'deno task start', reason: 'the start task in deno.json' }
+/** A task that watches is for development, as that of Fresh 1, which has another main file then. */
+function withoutWatch(app: Tree, task: string): string {
+  const quiet = task.replace(/ --watch\S*/, '')
+  return quiet !== task && app.has('main.ts') ? quiet.replace(/\bdev\.ts$/, 'main.ts') : quiet
+}
+
+function ownStart(app: Tree, task: string | undefined, command: string): Reasoned | null {
+  if (task)
+    return { command: command === task ? 'deno task start' : command, reason: 'the start task in deno.json' }
   const main = app.first(...mains)
   const permissions = '--allow-net --allow-env --allow-read'
   return main === null
