@@ -178,6 +178,12 @@ for (const [what, [source, parts]] of Object.entries(installs))
     }
   })
 
+test('modules in src are found by names with and without it', () => {
+  const source = { 'requirements.txt': 'flask', 'src/shop/web.py': 'app = Flask(__name__)' }
+  assert.match(dockerfileOf(source), / PYTHONPATH=\/app\/src$/m)
+  assert.doesNotMatch(dockerfileOf({ 'main.py': '' }), /PYTHONPATH/)
+})
+
 test('without packages there is one stage', () => {
   const { stages } = recipeOf({ 'main.py': '', 'pyproject.toml': '[project]\nname = "a"\ndependencies = []' })
   assert.deepEqual(

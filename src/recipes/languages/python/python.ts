@@ -72,12 +72,14 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
     ...assets.clean,
     ...(build ? [run(build.command, { secrets: wishes.env })] : []),
   ]
+  // Its modules import each other by names without it, as tests do.
+  const hasSource = app.find(/^src\/.+\.py$/).length > 0
   const lastSteps = [
     ...installPackages(system.debian),
     ...assets.run,
     isBuilt ? copyFrom('build', ['/app'], '/app', appUser) : copy(['.'], '/app', appUser),
     workdir('/app'),
-    env({ ...path, HOME: '/app', PYTHONUNBUFFERED: '1' }),
+    env({ ...path, HOME: '/app', PYTHONUNBUFFERED: '1', ...(hasSource && { PYTHONPATH: '/app/src' }) }),
     user,
     start(runs.command),
   ]
