@@ -1,6 +1,7 @@
 // A compiled program: where it is put, and the files that it may read.
 import { posix } from 'node:path'
-import { appUser, copyFrom, type Reasoned, type Step, workdir } from '../recipe.ts'
+import { quote } from '../../domain/shell-word.ts'
+import { appUser, copyFrom, type Reasoned, run, type Step, workdir } from '../recipe.ts'
 import type { Tree } from '../tree.ts'
 
 /** For what is built. The last stage has its folder `out` as /app. */
@@ -25,15 +26,17 @@ export function findNamed(names: string[], wish: Reasoned | null): string | null
   return names.find((name) => words.includes(name)) ?? null
 }
 
-/** The program as /app, with the files of the app's folder that are no sources, as templates. */
-export function copyProgram(tree: Tree, folder: string): Step[] {
-  const paths = dataPaths(tree.in(folder))
-  const source = posix.join(sourceFolder, folder)
-  return [
-    copyFrom('build', ['/out'], '/app', appUser),
-    workdir('/app'),
-    ...paths.map((path) => copyFrom('build', [`${source}/${path}`], `./${path}`, appUser)),
-  ]
+/** For the last stage. */
+export const copyProgram: Step[] = [copyFrom('build', ['/out'], '/app', appUser), workdir('/app')]
+
+/** Next to the program, files that are no sources, as templates, but for those that .dockerignore names. */
+export function placeData(tree: Tree, folder: string): Step[] {
+  // In a workspace, programs are run in their folder or at the top.
+  return [...new Set(['', folder])].flatMap((one) => {
+    const paths = dataPaths(tree.in(one)).map(quote).join(' ')
+    const each = `for path in ${paths}; do if [ -e "$path" ]; then cp -r "./$path" /out/; fi; done`
+    return paths === '' ? [] : [run(`cd ${quote(posix.join(sourceFolder, one))} && ${each}`)]
+  })
 }
 
 const notData = /\.(go|rs|md)$|^(go\.(mod|sum|work|work\.sum)|Cargo\.(toml|lock)|[A-Z][A-Za-z]+)$/

@@ -55,7 +55,7 @@ test('an app in a folder of a workspace is built with the workspace', () => {
   assert.equal(recipeOf(workspace(''), {}, 'crates/api').context, '')
   const dockerfile = dockerfileOf(workspace(''), {}, 'crates/api')
   assert.match(dockerfile, /--package api --bin api /)
-  assert.match(dockerfile, /\/src\/crates\/api\/static \.\/static$/m)
+  assert.match(dockerfile, /^RUN cd \/src\/crates\/api && for path in static; do /m)
 })
 
 test('a package of JavaScript with parts in Rust is one of JavaScript', () => {

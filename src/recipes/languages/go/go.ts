@@ -20,7 +20,7 @@ import {
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
 import { chooseAssets } from '../assets.ts'
-import { copyProgram, findNamed, ownCommand, placeBinary, sourceFolder } from '../binary.ts'
+import { copyProgram, findNamed, ownCommand, placeBinary, placeData, sourceFolder } from '../binary.ts'
 import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
@@ -78,6 +78,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
           ...(tree.first('go.mod', 'go.work') ? [] : [run('go mod init app && go mod tidy', { caches })]),
           ...(wishes.build ? [run(wishes.build.command, { caches, secrets: wishes.env })] : []),
           run(build, { caches }),
+          ...placeData(tree, findHome(tree, program.path)),
         ],
       },
       {
@@ -85,7 +86,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         from: cgo ? 'debian:bookworm-slim' : 'alpine:3',
         steps: [
           ...installPackages(cgo ? ['ca-certificates', ...cgo.run] : []),
-          ...copyProgram(tree, findHome(tree, program.path)),
+          ...copyProgram,
           env({ PATH: '/app/bin:$PATH', HOME: '/app' }),
           user,
           start(runs.command),

@@ -18,7 +18,7 @@ import {
 import type { Tree } from '../../tree.ts'
 import { chooseVersion, readVersionFiles, type Version } from '../../versions.ts'
 import { chooseAssets } from '../assets.ts'
-import { copyProgram, findNamed, ownCommand, placeBinary, sourceFolder } from '../binary.ts'
+import { copyProgram, findNamed, ownCommand, placeBinary, placeData, sourceFolder } from '../binary.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
 import { findWorkspace } from '../workspace.ts'
@@ -80,6 +80,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
           ...assets.build,
           ...(wishes.build ? [run(wishes.build.command, { caches, secrets: wishes.env })] : []),
           run(`${touch} && ${cargo} && install -D target/release/${program.name} /out/${binary}`, { caches }),
+          ...placeData(tree, program.folder),
         ],
       },
       {
@@ -87,7 +88,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
         from: 'debian:bookworm-slim',
         steps: [
           ...installPackages(libraries.flatMap(({ run }) => run)),
-          ...copyProgram(tree, program.folder),
+          ...copyProgram,
           env({ PATH: '/app/bin:$PATH', HOME: '/app', ...(isRocket && { ROCKET_ADDRESS: '0.0.0.0' }) }),
           user,
           start(runs.command),
