@@ -15,12 +15,21 @@ export interface YamlFile {
   lineOf(path: Path): number
 }
 
+/** As many as 5,000 keys of one map take: each is compared with those before it. */
+const maxComparisons = 12_500_000
+
 /** Throws InvalidYaml. Anchors and merge keys are resolved. */
 export function readYaml(text: string): YamlFile {
   const lines = new LineCounter()
   const options = { merge: true, prettyErrors: false, logLevel: 'error' } as const
+  let comparisons = 0
+  const uniqueKeys = (one: unknown, other: unknown) => {
+    comparisons += 1
+    if (comparisons > maxComparisons) throw new InvalidYaml('it has too many keys: a map may have 5,000')
+    return isScalar(one) && isScalar(other) && one.value === other.value
+  }
   try {
-    const document = parseDocument(text, { ...options, lineCounter: lines })
+    const document = parseDocument(text, { ...options, uniqueKeys, lineCounter: lines })
     const [error] = document.errors
     if (error) throw new InvalidYaml(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
     const value = document.toJS()
@@ -28,7 +37,7 @@ export function readYaml(text: string): YamlFile {
     if (JSON.stringify(value)?.includes('"__proto__":')) throw new InvalidYaml('__proto__ cannot be a key')
     return {
       value,
-      texts: parseDocument(text, { ...options, schema: 'failsafe' }).toJS(),
+      texts: parseDocument(text, { ...options, uniqueKeys: false, schema: 'failsafe' }).toJS(),
       lineOf: (path) => lines.linePos(offsetOf(document, path)).line,
     }
   } catch (problem) {
@@ -54,19 +63,14 @@ function offsetOf(document: Document, path: Path): number {
   for (const key of path) {
     const found = childOf(document, node, key)
     if (!found) break
-    offset = found.at?.range?.[0] ?? offset
+    offset = found.at.range?.[0] ?? offset
     node = found.value
   }
   return offset
 }
 
-interface Child {
-  /** Where a reader looks for it: the key of a pair, or the item of a list. */
-  at: Node | null
-  value: unknown
-}
-
-function childOf(document: Document, parent: unknown, key: PropertyKey): Child | null {
+/** With where a reader looks for it: the key of a pair, or the item of a list. */
+function childOf(document: Document, parent: unknown, key: PropertyKey): { at: Node; value: unknown } | null {
   const node = isAlias(parent) ? parent.resolve(document) : parent
   if (isSeq(node)) {
     const item = node.items[Number(key)]

@@ -21,6 +21,35 @@ function read(text: string) {
   return importCompose(text, { env, base: '', readEnvFile: (path) => files[path] ?? null })
 }
 
+test('a file with more keys or services than can be compared is refused at once', () => {
+  const many = (number: number, line: (index: number) => string) =>
+    Array.from({ length: number }, (_, index) => line(index)).join('\n')
+  const keys = many(5200, (index) => `      A${index}: b`)
+  const tooMany = /^line 5: it has too many keys: a map may have 5,000$/
+  assert.throws(() => read(`services:\n  web:\n    image: a\n    environment:\n${keys}`), {
+    message: tooMany,
+  })
+  const list = many(5200, (index) => `      - A${index}=b`)
+  assert.throws(() => read(`services:\n  web:\n    image: a\n    environment:\n${list}`), {
+    message: 'it has too many keys: a map may have 5,000',
+  })
+  const services = many(501, (index) => `  web${index}: { image: a }`)
+  assert.throws(() => read(`services:\n${services}`), { message: 'it has more than 500 services' })
+})
+
+test('a dependency on no service is named', () => {
+  const reason = 'no service of this name is carried over'
+  for (const needs of ['[db, gone]', '{ db: {}, gone: { condition: service_healthy } }']) {
+    const { left } = web(`build: ., depends_on: ${needs}`, '  db: { image: postgres:17 }')
+    assert.deepEqual(
+      left.filter((line) => line.includes(reason)),
+      [`services.web.depends_on.gone: ${reason}`],
+    )
+  }
+  const onRequest = web('build: ., depends_on: [tool]', '  tool: { image: a, profiles: [x] }')
+  assert.ok(onRequest.left.includes(`services.web.depends_on.tool: ${reason}`))
+})
+
 /** The fields of the service `web` with these keys, and what is left of it: `privileged: …`. */
 function web(keys: string, others = '') {
   const { blueprint, remaining } = read(`services:\n  web: { ${keys} }\n${others}`)

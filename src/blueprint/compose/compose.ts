@@ -23,6 +23,9 @@ export interface Surroundings extends Pick<Reading, 'base' | 'readEnvFile'> {
 
 type Remark = (path: Path, reason: string) => void
 
+/** Each is compared with all others. */
+const maxServices = 500
+
 /** Throws InvalidYaml. */
 export function importCompose(text: string, surroundings: Surroundings) {
   const file = readYaml(text)
@@ -61,6 +64,7 @@ export function importCompose(text: string, surroundings: Surroundings) {
   for (const key of Object.keys(root))
     if (key !== 'services' && !key.startsWith('x-')) remark([key], reasonFor(key))
   const taken = new Set(Object.keys(root.services))
+  if (taken.size > maxServices) throw new InvalidYaml(`it has more than ${maxServices} services`)
   const context = { ...surroundings, remark, variablesAt, privatePaths, taken, volumes: new Map() }
   const drafts = Object.entries(root.services).flatMap(([name, service]) => {
     const at = ['services', name]
@@ -131,7 +135,8 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
     const isCarried = Object.hasOwn(carriers, key) && (kind === 'service' || key.startsWith('env'))
     const carrier = isCarried ? carriers[key] : undefined
     const isWritten = /^(command|entrypoint|healthcheck\.test)$/.test(key)
-    const isGiven = () => [...privatePaths].some((one) => `${one}.`.startsWith(`${at.join('.')}.`))
+    const isGiven = () =>
+      [at, ...listOf(value).map((_, index) => [...at, index])].some((one) => privatePaths.has(one.join('.')))
     const isText = !/^(environment|build\.args|depends_on|env_file|ports|volumes)$/.test(key)
     if (carrier && isText && [value, ...listOf(value)].some(isRecord)) remark(at, 'it is no text')
     else if (carrier && isWritten && (hasPassword(listOf(value).join(' ')) || isGiven()))
@@ -211,6 +216,9 @@ function connect(draft: Draft, drafts: Draft[], remark: Remark): void {
     }
     other.isPrivate ||= isReferred || needs.has(other.original)
   }
+  const missing = [...needs].filter((need) => drafts.every((one) => one.original !== need))
+  for (const need of missing)
+    remark(['services', original, 'depends_on', need], 'no service of this name is carried over')
 }
 
 /** A datastore is of use only with its password. */
@@ -254,6 +262,7 @@ function withoutInvalid(
       const original = drafts.find((one) => one.name === name)?.original ?? name
       remark(['services', original], [field.join('.'), message].filter(Boolean).join(': '))
       const named = entries[section as keyof typeof entries]
+      if (named === undefined) throw new InvalidYaml(message.replace(/^line \d+: /, ''))
       const entry = named[name]
       const [key, ...rest] = field
       const below = rest.join('.')

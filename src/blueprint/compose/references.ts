@@ -48,8 +48,9 @@ function datastoreUrl(draft: Draft, { scheme, user, path, query }: Parts): strin
 
 /** `//api:3000`, `@api/`, `api:3000`, and `api` alone for a key such as API_HOST. */
 function withHost(key: string, value: string, draft: Draft): string {
+  if (!draft.hosts.some((host) => value.includes(host))) return value
   if (draft.hosts.includes(value)) return hostKeys.test(key) ? refer(draft, 'host') : value
-  const name = `(?:${draft.hosts.join('|').replaceAll('.', '\\.') || '(?!)'})`
+  const name = `(?:${draft.hosts.join('|').replaceAll('.', '\\.')})`
   const named = new RegExp(`(//|@)${name}(?=[:/,?]|$)|(^|,)${name}(?=:\\d+)`, 'g')
   return value.replace(named, (_, slashes = '', comma = '') => `${slashes}${comma}${refer(draft, 'host')}`)
 }
