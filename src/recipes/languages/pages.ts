@@ -17,11 +17,8 @@ function draft({ app }: Facts, { publishDir }: Wishes): Draft | ReturnType<typeo
   const folder = publishDir ?? staticfile?.replace(/^\.?\/|\/$/g, '') ?? findFolder(app)
   if (folder === null)
     return refuse('its Staticfile names no folder with an index.html', { lookedFor: ['index.html'] })
-  const reason = publishDir
-    ? 'publish_dir of the service'
-    : staticfile
-      ? 'root in Staticfile'
-      : 'it has an index.html'
+  const own = staticfile ? 'root in Staticfile' : 'it has an index.html'
+  const reason = publishDir ? 'publish_dir of the service' : own
   const fallback = /^(pushstate|index_fallback):\s*(enabled|true)/m.test(app.text('Staticfile'))
   return {
     title: 'Pages',

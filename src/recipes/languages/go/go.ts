@@ -111,11 +111,8 @@ function findPrograms(tree: Tree): string[] {
 function chooseProgram(tree: Tree, programs: string[], wish: Reasoned | null) {
   const [only] = programs
   if (only !== undefined && programs.length === 1) return { path: only, reason: 'the only program' }
-  const named = findNamed(
-    programs.map((path) => nameOf(tree, path)),
-    wish,
-  )
-  const path = programs.find((one) => nameOf(tree, one) === named)
+  const names = programs.map((path) => nameOf(tree, path))
+  const path = programs[names.indexOf(findNamed(names, wish) ?? '')]
   if (wish && path !== undefined) return { path, reason: wish.reason }
   if (programs.includes('.')) return { path: '.', reason: 'the program at the top' }
   const [main, other] = programs.filter((one) => tree.has(`${one}/main.go`))
@@ -155,11 +152,8 @@ function goVersion(tree: Tree, path: string): Version {
     { text: minor, reason: `${toolchain} in ${module}` },
     { text: minimum, reason: `${line} in ${tree.has('go.work') ? 'go.work' : module}` },
   ].flatMap(({ text: wish, reason }) => (wish ? [{ text: wish, reason }] : []))
-  const files = ['.go-version']
-  return chooseVersion(
-    [...readVersionFiles(tree, files, 'golang'), ...readVersionFiles(tree, [], 'go'), ...wishes],
-    supported,
-  )
+  const files = [...readVersionFiles(tree, ['.go-version'], 'golang'), ...readVersionFiles(tree, [], 'go')]
+  return chooseVersion([...files, ...wishes], supported)
 }
 
 function download(tree: Tree): Step[] {

@@ -95,7 +95,7 @@ function hasModules(tree: Tree): boolean {
 /** What runs goes to /out. Of several jars, the largest has the packages in it. */
 function collect({ folder, kind }: Module, tool: Tool): Step[] {
   const output = posix.join('/app', folder, tool.output)
-  const jars = posix.join(output, tool.name === 'Maven' ? '*.jar' : 'libs/*.jar')
+  const jars = posix.join(output, tool.manifest === 'pom.xml' ? '*.jar' : 'libs/*.jar')
   const jar = `$(ls -S ${jars} | grep -vE '(-plain|-sources|-javadoc)\\.jar$|/original-' | head -n 1)`
   const lib = posix.join(output, 'lib')
   switch (kind) {

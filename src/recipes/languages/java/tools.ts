@@ -18,10 +18,7 @@ interface Kind {
 }
 
 export interface Tool {
-  name: string
   manifest: string
-  /** A script of the source that fetches the tool. */
-  program: string
   image: string | null
   cache: string
   env: Record<string, string> | null
@@ -77,9 +74,7 @@ function maven(tree: Tree, java: number): Tool {
   const hasWrapper = tree.has('mvnw') && tree.has('.mvn/wrapper/maven-wrapper.properties')
   const program = hasWrapper ? 'sh mvnw' : 'mvn'
   return {
-    name: 'Maven',
     manifest: 'pom.xml',
-    program,
     image: hasWrapper ? null : `maven:3-eclipse-temurin-${java}`,
     cache: '/root/.m2',
     env: null,
@@ -99,9 +94,7 @@ function gradle(tree: Tree, java: number, manifest: string): Tool {
   const hasWrapper = tree.has('gradlew') && tree.has('gradle/wrapper/gradle-wrapper.jar')
   const program = hasWrapper ? 'sh gradlew' : 'gradle'
   return {
-    name: 'Gradle',
     manifest,
-    program,
     image: hasWrapper ? null : `gradle:${java < 25 ? 8 : 9}-jdk${java}`,
     cache: '/root/.gradle',
     env: { GRADLE_USER_HOME: '/root/.gradle' },

@@ -50,7 +50,9 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const framework = findFramework(app)
   const isWorker = wishes.type === 'background_worker'
   const worker = isWorker && framework?.worker ? { command: framework.worker, reason: framework.name } : null
-  const runs = ownStart(wishes.start) ?? worker ?? serve(app, wishes.start)
+  // The servers of Heroku are not in the image.
+  const wish = /heroku-php-/.test(wishes.start?.command ?? '') ? null : wishes.start
+  const runs = wish ?? worker ?? serve(app, wishes.start)
   if (runs === null)
     return refuse('composer.json is there, but no index.php at the top, in public or in web', {
       lookedFor: ['index.php', 'public/index.php'],
@@ -130,11 +132,6 @@ function installFirst(app: Tree): Step[] {
       : copy(['composer.json', ...(app.has('composer.lock') ? ['composer.lock'] : [])], './'),
     run(`${install} --no-scripts --no-autoloader`, { caches: [cache] }),
   ]
-}
-
-/** The servers of Heroku are not in the image. */
-function ownStart(wish: Reasoned | null): Reasoned | null {
-  return wish && /heroku-php-/.test(wish.command) ? null : wish
 }
 
 function serve(app: Tree, wish: Reasoned | null): Reasoned | null {

@@ -6,27 +6,9 @@ import { findDjango } from './django.ts'
 import { type Framework, frameworks, type Miss, type Start } from './frameworks.ts'
 import { readNames, readPyproject } from './packages.ts'
 
-const mainFiles = [
-  'main.py',
-  'app.py',
-  'server.py',
-  'start.py',
-  'run.py',
-  'bot.py',
-  'hello.py',
-  '__main__.py',
-]
+const mainFiles = 'main.py app.py server.py start.py run.py bot.py hello.py __main__.py'.split(' ')
 /** Where the object of a framework is looked for first. */
-const usualFiles = [
-  'main.py',
-  'app.py',
-  'wsgi.py',
-  'asgi.py',
-  'server.py',
-  'app/main.py',
-  'src/main.py',
-  'api/main.py',
-]
+const usualFiles = 'main.py app.py wsgi.py asgi.py server.py app/main.py src/main.py api/main.py'.split(' ')
 
 export function findStart(app: Tree, type: Wishes['type']): Start | Miss {
   const names = readNames(app)

@@ -45,10 +45,14 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   if (found === null) return refuseChoice(programs)
   const { program, reason } = found
   const version = rustVersion(tree, program)
+  const [, minor = 70] = version.tag.split('.').map(Number)
   const wish = ownCommand(wishes.start)
   const binary = placeBinary(tree, program.name, wish)
   const isRocket = program.dependencies.includes('rocket')
-  const runs = wish ?? ownStart(binary, isRocket)
+  const own = isRocket
+    ? { command: `env ROCKET_PORT=$PORT /app/${binary}`, reason: 'Rocket has a variable of its own' }
+    : { command: `/app/${binary}`, reason: 'the program' }
+  const runs = wish ?? own
   const libraries = findLibraries(tree, program.dependencies)
   const assets = chooseAssets(tree, { isCompiled: true })
   const locked = tree.has('Cargo.lock') ? ' --locked' : ''
@@ -70,7 +74,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       ...assets.stages,
       {
         name: 'build',
-        from: `rust:${version.tag}${hasBookworm(version) ? '-bookworm' : ''}`,
+        from: `rust:${version.tag}${minor >= 70 ? '-bookworm' : ''}`,
         steps: [
           ...installPackages(libraries.flatMap(({ build }) => build)),
           workdir(sourceFolder),
@@ -100,20 +104,11 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   }
 }
 
-function ownStart(binary: string, isRocket: boolean): Reasoned {
-  return isRocket
-    ? { command: `env ROCKET_PORT=$PORT /app/${binary}`, reason: 'Rocket has a variable of its own' }
-    : { command: `/app/${binary}`, reason: 'the program' }
-}
-
 function chooseProgram(programs: Program[], wish: Reasoned | null) {
   const [only] = programs
   if (only && programs.length === 1) return { program: only, reason: 'the only program' }
-  const name = findNamed(
-    programs.map((program) => program.name),
-    wish,
-  )
-  const named = programs.find((program) => program.name === name)
+  const names = programs.map(({ name }) => name)
+  const named = programs[names.indexOf(findNamed(names, wish) ?? '')]
   if (named && wish) return { program: named, reason: wish.reason }
   const [byDefault, another] = programs.filter(({ isDefault }) => isDefault)
   return byDefault && !another ? { program: byDefault, reason: 'default-run in Cargo.toml' } : null
@@ -141,9 +136,4 @@ function rustVersion(tree: Tree, program: Program): Version {
     ],
     supported,
   )
-}
-
-function hasBookworm({ tag }: Version): boolean {
-  const [, minor] = tag.split('.').map(Number)
-  return minor === undefined || minor >= 70
 }
