@@ -130,6 +130,14 @@ test('Jekyll is built with a Ruby that its version runs on', () => {
   )
 })
 
+test('a background worker runs jobs, if a gem for them is there', () => {
+  const settings = { type: 'background_worker' } as const
+  const jobs = { ...rails, 'Gemfile.lock': lock('rails (8.0.1)\nsolid_queue (1.1.0)') }
+  assert.equal(startOf(jobs, settings), 'bundle exec rake solid_queue:start')
+  assert.equal(recipeOf(jobs, settings).port, null)
+  assert.match(startOf(jobs), /^bin\/rails server /)
+})
+
 test('Jekyll makes pages', () => {
   const { site, port, stages } = recipeOf({ Gemfile: 'gem "jekyll"', 'index.html': '---' })
   assert.deepEqual([site, port, stages.at(-1)?.from], [{ folder: '/site', fallback: false }, null, 'scratch'])

@@ -25,7 +25,7 @@ import { copyByFolder } from '../copies.ts'
 import { installPackages } from '../debian.ts'
 import type { Language } from '../language.ts'
 import { findLibraries, hasLocalGems, isLockedForLinux, readGems } from './gems.ts'
-import { findStart } from './start.ts'
+import { findStart, findWorker } from './start.ts'
 
 const supported = { tags: ['3.2', '3.3', '3.4', '4.0'], usual: '3.4' }
 /** Their tasks call the scripts of package.json. */
@@ -48,7 +48,8 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const assets = chooseAssets(app, { isCalled, runsNode: gems.has('execjs') })
   const isSite = gems.has('jekyll') || gems.has('github-pages')
   const found = isSite ? null : findStart(app, gems)
-  const runs = wishes.start ?? (found && 'command' in found ? found : null)
+  const worker = wishes.type === 'background_worker' ? findWorker(gems) : null
+  const runs = wishes.start ?? worker ?? (found && 'command' in found ? found : null)
   if (runs === null && found !== null)
     return refuse((found as { problem: string }).problem, { lookedFor: ['config.ru', 'app.rb'] })
   const build = wishes.build ?? ownBuild(gems)

@@ -14,6 +14,18 @@ const servers: Record<string, string> = {
   webrick: 'bundle exec rackup --host 0.0.0.0 --port $PORT',
 }
 
+/** By the gem that runs jobs. */
+const workers: Record<string, string> = {
+  sidekiq: 'bundle exec sidekiq',
+  good_job: 'bundle exec good_job start',
+  solid_queue: 'bundle exec rake solid_queue:start',
+}
+
+export function findWorker(gems: Map<string, string>): Reasoned | null {
+  const gem = Object.keys(workers).find((one) => gems.has(one))
+  return gem ? { command: workers[gem] ?? '', reason: `${gem} is among the gems` } : null
+}
+
 export function findStart(app: Tree, gems: Map<string, string>): Reasoned | { problem: string } {
   if (gems.has('rails') && app.has('bin/rails'))
     return { command: 'bin/rails server --binding 0.0.0.0 --port $PORT', reason: 'Rails is among the gems' }
