@@ -1,7 +1,10 @@
 // How many hand-written lines the product may have. A change that needs more raises its number and says why.
 
 export const lineBudget = {
-  /** src without the dashboard, machines and storage. Recipes for a dozen languages take about 4,500. */
-  product: 68_770,
+  /**
+   * src without the dashboard, machines and storage. Recipes for a dozen languages take about 4,500.
+   * Operations (backups of the server, doctor, alerts, notifications, audit, shell) take about 6,000.
+   */
+  product: 75_000,
   dashboard: 10_280,
 } as const
