@@ -1,0 +1,27 @@
+// A message for people about something that happened on the server.
+
+export const noticeEvents = ['alert.raised', 'alert.acknowledged', 'alert.recovered', 'test'] as const
+
+export interface Notice {
+  /** Stable, such as `ALERT:raised`: a message with a known id is not sent again. */
+  id: string
+  event: (typeof noticeEvents)[number]
+  /** ISO time. */
+  at: string
+  severity: 'problem' | 'warning' | 'info'
+  /** The code of the alert's rule, such as `service_memory`. */
+  code: string
+  /** One sentence. */
+  title: string
+  /** A few lines, which end with the command that shows more. */
+  body: string
+  /** A service, datastore, domain or the host. */
+  subject: { kind: string; id: string; name: string } | null
+  /** How many equal events this message stands for. */
+  count: number
+  /** A path of the dashboard. */
+  link: string | null
+}
+
+/** Resolves when the message is committed; it is delivered afterwards. */
+export type Notify = (notice: Notice) => Promise<void>
