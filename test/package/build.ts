@@ -1,0 +1,133 @@
+// The Debian package: what npm would pack, its production dependencies, Node, and what systemd, shells and
+// man read. Needs dpkg-deb and the npm registry, and `dist` as `npm run build` writes it.
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { run } from '../support/system/command.ts'
+import { changelog, control } from './control.ts'
+import { copyright } from './copyright.ts'
+import { berthdPage, berthPage } from './man.ts'
+import { addNode, keepRuntimeFiles } from './runtime.ts'
+
+export interface PackageOptions {
+  /** The repository. */
+  home: string
+  /** Of npm; `1.0.0-rc.1` becomes `1.0.0~rc.1`, which is older than 1.0.0 for dpkg as well. */
+  version: string
+  /** The folder of the package. */
+  into: string
+  /** For dpkg-deb; `-z1` is fast. */
+  compression?: string
+}
+
+/** Returns the path of the package. */
+export async function buildPackage({
+  home,
+  version: wanted,
+  into,
+  compression = '-z6',
+}: PackageOptions): Promise<string> {
+  const version = wanted.replace('-', '~')
+  const architecture = (await run('dpkg', ['--print-architecture'])).trim()
+  const root = await mkdtemp(join(tmpdir(), 'berth-package-'))
+  try {
+    const product = join(root, 'usr/lib/berth')
+    await addProduct(home, product)
+    await addNode(product)
+    await put(root, 'usr/share/doc/berth/copyright', await copyright(product))
+    await keepRuntimeFiles(product)
+    await addPrograms(root)
+    await addService(home, root)
+    await addPapers(root, { product, version })
+    await addControl(home, root, { version, architecture })
+    const path = join(into, `berth_${version}_${architecture}.deb`)
+    await chmod(root, 0o755)
+    await run('dpkg-deb', ['--root-owner-group', '-Zxz', compression, '--build', root, path])
+    return path
+  } finally {
+    await rm(root, { recursive: true })
+  }
+}
+
+async function addProduct(home: string, product: string): Promise<void> {
+  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', dirname(product), home]
+  await mkdir(product, { recursive: true })
+  const archive = join(dirname(product), (await run('npm', pack)).trim())
+  await run('tar', ['-xzf', archive, '-C', product, '--strip-components=1', '--no-same-owner'])
+  await rm(archive)
+  await rm(join(product, 'systemd'), { recursive: true })
+  await copyFile(join(home, 'package-lock.json'), join(product, 'package-lock.json'))
+  const install = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  await run('npm', install, { cwd: product })
+  for (const name of ['package-lock.json', 'node_modules/.bin', 'node_modules/.package-lock.json'])
+    await rm(join(product, name), { recursive: true, force: true })
+}
+
+async function addPrograms(root: string): Promise<void> {
+  const start = (file: string) => `exec /usr/lib/berth/bin/node /usr/lib/berth/dist/src/${file} "$@"\n`
+  // uWebSockets.js reads this before the program runs.
+  const headers = 'export UWS_HTTP_MAX_HEADERS_SIZE="${UWS_HTTP_MAX_HEADERS_SIZE:-16384}"\n'
+  await put(root, 'usr/bin/berth', `#!/bin/sh\n${start('cli/main.js')}`, 0o755)
+  await put(root, 'usr/bin/berthd', `#!/bin/sh\n${headers}${start('main.js')}`, 0o755)
+}
+
+async function addService(home: string, root: string): Promise<void> {
+  const read = (name: string) => readFile(join(home, 'systemd', name), 'utf8')
+  const unit = (await read('berth.service'))
+    // Its first lines say where to put the files, which the package has done.
+    .replace(/^# Berth as a service[\s\S]*?\n(?=# Instances and the edge)/, '')
+    .replace(/^ExecStart=.*$/m, 'ExecStart=/usr/bin/berthd')
+  await put(root, 'usr/lib/systemd/system/berth.service', unit)
+  await put(root, 'usr/lib/sysusers.d/berth.conf', await read('berth.sysusers'))
+  await put(root, 'usr/lib/tmpfiles.d/berth.conf', await read('berth.tmpfiles'))
+  await put(root, 'etc/berth/berth.env', await read('berth.env.example'))
+  await put(root, 'usr/share/doc/berth/examples/edge-host.conf', await read('edge-host.conf'))
+}
+
+async function addPapers(root: string, { product, version }: { product: string; version: string }) {
+  const shells = {
+    bash: 'bash-completion/completions/berth',
+    zsh: 'zsh/vendor-completions/_berth',
+    fish: 'fish/vendor_completions.d/berth.fish',
+  }
+  for (const [shell, path] of Object.entries(shells)) {
+    const program = join(product, 'dist/src/cli/main.js')
+    await put(root, `usr/share/${path}`, await run(process.execPath, [program, 'completion', shell]))
+  }
+  const zip = (text: string) => gzipSync(text, { level: 9 })
+  await put(root, 'usr/share/man/man1/berth.1.gz', zip(berthPage(version)))
+  await put(root, 'usr/share/man/man8/berthd.8.gz', zip(berthdPage(version)))
+  await put(root, 'usr/share/doc/berth/changelog.gz', zip(changelog(version)))
+}
+
+async function addControl(home: string, root: string, of: { version: string; architecture: string }) {
+  const scripts = join(home, 'systemd/debian')
+  for (const name of ['preinst', 'postinst', 'prerm', 'postrm']) {
+    const text = await readFile(join(scripts, name), 'utf8')
+    await put(root, `DEBIAN/${name}`, text.replaceAll('@VERSION@', of.version), 0o755)
+  }
+  await put(root, 'usr/share/lintian/overrides/berth', await readFile(join(scripts, 'lintian-overrides')))
+  await put(root, 'DEBIAN/conffiles', '/etc/berth/berth.env\n')
+  await run('chmod', ['-R', 'u=rwX,go=rX', root])
+  await put(root, 'DEBIAN/control', control({ ...of, kibibytes: await sizeOf(root) }))
+  await put(root, 'DEBIAN/md5sums', await checksums(root))
+}
+
+async function sizeOf(root: string): Promise<number> {
+  return Number.parseInt(await run('du', ['-sk', '--apparent-size', '--exclude=DEBIAN', root]), 10)
+}
+
+async function checksums(root: string): Promise<string> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const paths = files.map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+  const wanted = paths.filter((path) => !/^(DEBIAN|etc)\//.test(path)).toSorted()
+  return run('md5sum', wanted, { cwd: root })
+}
+
+async function put(root: string, path: string, content: string | Buffer, mode = 0o644): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true })
+  await writeFile(join(root, path), content)
+  await chmod(join(root, path), mode)
+}
