@@ -14,11 +14,12 @@ const hangLimitSeconds = 60
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
+  const command = commands[args[0] ?? '']
   if (args.includes('--help') || args.includes('-h')) {
-    return void process.stdout.write(args[0] === 'reset-password' ? resetHelp : helpText())
+    return void process.stdout.write(command ? await command.help() : helpText())
   }
   if (args.includes('--version')) return void process.stdout.write(`${version}\n`)
-  if (args[0] === 'reset-password') return reset(args.slice(1))
+  if (command) return print(await command.run(args.slice(1)))
   const config = readConfig(args, process.env)
   const dataDir = config['data-dir']
   const logger = createLogger({ level: config['log-level'], format: config['log-format'] })
@@ -63,9 +64,35 @@ async function main(): Promise<void> {
   await starting
 }
 
-async function reset(args: string[]): Promise<void> {
-  const { resetPassword } = await import('./reset-password.ts')
-  process.stdout.write(`${await resetPassword(args, process.stdin)}\n`)
+interface Command {
+  help(): string | Promise<string>
+  /** Resolves with what to print. */
+  run(args: string[]): Promise<string>
+}
+
+const backups = () => import('./server-backup/commands.ts')
+
+const commands: Record<string, Command | undefined> = {
+  backup: {
+    help: async () => (await backups()).backupHelp,
+    run: async (args) => (await backups()).backupCommand(args, process.stdin),
+  },
+  'backup-key': {
+    help: async () => (await backups()).backupKeyHelp,
+    run: async (args) => (await backups()).backupKeyCommand(args),
+  },
+  'reset-password': {
+    help: () => resetHelp,
+    run: async (args) => (await import('./reset-password.ts')).resetPassword(args, process.stdin),
+  },
+  restore: {
+    help: async () => (await backups()).restoreHelp,
+    run: async (args) => (await backups()).restoreCommand(args, process.stdin),
+  },
+}
+
+function print(text: string): void {
+  if (text !== '') process.stdout.write(`${text}\n`)
 }
 
 main().catch((error: unknown) => {

@@ -53,13 +53,21 @@ function addNameMacs(store: Store, mac: (text: string) => string): void {
   openFormerNames(store).expect()
 }
 
+/** The schema that this version writes, and the newest one that it opens. */
+export const currentSchema = migrations.length + 1
+
+/** Null for a new store. */
+export function storedSchemaOf(store: Store): number | null {
+  return openRedundantValue<number>(store, 'meta', 'schema').get()
+}
+
 /** For callers that must not migrate. Throws `store_other_version`. */
 export function requireCurrentSchema(store: Store): void {
-  const storedSchema = openRedundantValue<number>(store, 'meta', 'schema').get()
-  if (storedSchema === migrations.length + 1) return
+  const storedSchema = storedSchemaOf(store)
+  if (storedSchema === currentSchema) return
   throw new StorageError(
     'store_other_version',
-    `the data directory has schema ${storedSchema}, this version of Berth has ${migrations.length + 1}: ` +
+    `the data directory has schema ${storedSchema}, this version of Berth has ${currentSchema}: ` +
       'start its server first',
   )
 }

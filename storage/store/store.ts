@@ -1,6 +1,6 @@
 // Opens LMDB and its tables. One commit is one transaction, and every write happens in a commit.
 // The outcome of a rejected commit is unknown: callers that need it read again after the store is reopened.
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { settleWithin } from '../../src/async/settle-within.ts'
@@ -20,6 +20,8 @@ export interface Store {
    */
   commit<T>(write: (commit: Commit) => T): Promise<T>
   changes: ReturnType<typeof createChanges>['feed']
+  /** Copies one committed state into `<folder>/data.mdb`, in a read transaction and outside this thread. */
+  copyTo(folder: string): Promise<void>
   /** Waits for pending commits. Later reads throw `store_closed`. */
   close(): Promise<void>
 }
@@ -89,6 +91,15 @@ export function openStore(directory: string, options: StoreOptions): Store {
       return commit.finally(() => pending.delete(commit))
     },
     changes: changes.feed,
+    async copyTo(folder) {
+      if (isClosing) throw closedError()
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      // Compacted: free pages may still contain what was deleted.
+      const copying = root.backup(folder, true)
+      pending.add(copying)
+      await copying.finally(() => pending.delete(copying))
+      chmodSync(join(folder, 'data.mdb'), 0o600)
+    },
     async close() {
       isClosing = true
       await settleWithin(Promise.allSettled(pending), closeMs, undefined)
