@@ -121,6 +121,19 @@ export const borders: Border[] = [
     types: [],
   },
   {
+    of: 'src/object-storage/',
+    packages: ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
+    node: true,
+    values: [
+      'src/object-storage/',
+      'src/async/',
+      'src/address-classes.ts',
+      'src/control-sequences.ts',
+      'src/errors.ts',
+    ],
+    types: [],
+  },
+  {
     of: 'src/sources/',
     packages: [],
     node: true,
@@ -149,6 +162,7 @@ export const borders: Border[] = [
       'src/git/',
       'src/git-providers/',
       'src/edge/',
+      'src/object-storage/',
       'src/sources/',
       'storage/',
       ...ground,
@@ -340,6 +354,8 @@ export const gates: { from: string; name?: string; gate: string }[] = [
   { from: 'dockerode', gate: 'src/docker/engine/client.ts' },
   { from: 'uWebSockets.js', gate: 'src/http/server/server.ts' },
   { from: 'prom-client', gate: 'src/effects/traffic/traffic-numbers.ts' },
+  { from: '@aws-sdk/client-s3', gate: 'src/object-storage/bucket.ts' },
+  { from: '@aws-sdk/lib-storage', gate: 'src/object-storage/bucket.ts' },
   { from: 'xstate', name: 'createActor', gate: 'src/supervisor/' },
 ]
 
