@@ -1,5 +1,6 @@
 // The catalogue of all actor kinds, over which the daemon iterates.
 import type { AnyStateMachine } from 'xstate'
+import * as alert from './alert.ts'
 import * as backup from './backup.ts'
 import * as certificate from './certificate.ts'
 import * as cronSchedule from './cron-schedule.ts'
@@ -44,6 +45,7 @@ export interface Kind {
 }
 
 export const catalogue = {
+  alert,
   backup,
   certificate,
   'cron-schedule': cronSchedule,

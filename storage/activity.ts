@@ -3,7 +3,7 @@ import type { ActorTransition } from './actors/history-entry.ts'
 import { type Page, paginate } from './store/paginate.ts'
 import type { Store, Table } from './store/store.ts'
 
-interface ActivityEntry extends ActorTransition {
+export interface ActivityEntry extends ActorTransition {
   number: number
   service_id: string | null
   /** The name of the service or datastore at that time. */
@@ -69,6 +69,24 @@ export class Activity {
     }
     const { records, next } = paginate(keys, read, { limit, maxScanned })
     return { records, next: next?.[0] ?? null }
+  }
+
+  /** The entries after a number that `accepts` selects, oldest first; and the last number that was read. */
+  after(
+    number: number,
+    { limit, accepts }: Pick<ActivityRequest, 'limit' | 'accepts'>,
+  ): { entries: ActivityEntry[]; last: number } {
+    const entries: ActivityEntry[] = []
+    let last = number
+    for (const key of this.#rows.keys({ start: [number + 1], limit: maxScanned }) as Iterable<Key>) {
+      const [at, kind, service] = key
+      const owner = { kind, service_id: service || null }
+      const row = accepts(owner) ? this.#rows.getOrNull(key) : null
+      if (row) entries.push({ number: at, ...owner, ...row })
+      last = at
+      if (entries.length === limit) break
+    }
+    return { entries, last }
   }
 
   /** Removes entries that are too many or too old. */

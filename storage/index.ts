@@ -11,6 +11,7 @@ import { openSetupCode } from './access/setup-code.ts'
 import { Activity } from './activity.ts'
 import { Actors, type ToRecord } from './actors/actors.ts'
 import { Addresses } from './addresses.ts'
+import { openAlerts } from './alerts.ts'
 import { openArchives } from './archives.ts'
 import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
@@ -63,6 +64,7 @@ export async function openStorage(directory: string, options: StorageOptions) {
       formerNames: openFormerNames(store),
       foreignReads: openForeignReads(store),
       devices: openDevices(sealer),
+      alerts: openAlerts(store),
       buildCaches,
       predecessors: openPredecessors(store),
       gitAuthorizations: openGitAuthorizations(store, sealer),
@@ -179,6 +181,7 @@ function newestId(store: Store): string | undefined {
     ] as string[]
   const found = (
     [
+      ['actors', 'alr'],
       ['actors', 'dep'],
       ['actors', 'crt'],
       ['actors', 'dsk'],

@@ -16,6 +16,7 @@ import {
 
 /** Every kind; test/http/routes/actors.test.ts compares them with the charts. */
 export const actorKinds = [
+  'alert',
   'backup',
   'certificate',
   'cron-schedule',

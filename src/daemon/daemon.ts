@@ -9,6 +9,7 @@ import { abortable } from '../async/abortable.ts'
 import { withTimeout } from '../async/with-timeout.ts'
 import { type Config, clearTextListeners, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
+import { alertEffects } from '../effects/alert/alert.ts'
 import { backupEffects } from '../effects/backup/backup.ts'
 import { certificateEffects } from '../effects/certificate/certificate.ts'
 import { cronScheduleEffects } from '../effects/cron-schedule/cron-schedule.ts'
@@ -33,6 +34,7 @@ import { invitation } from '../setup-link.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { recordOf } from '../supervisor/transition.ts'
 import { version } from '../version.ts'
+import { createAlerts } from './alerts.ts'
 import { createCertificates } from './certificates.ts'
 import { httpContext } from './http-context.ts'
 import { openPorts, type Ports } from './ports.ts'
@@ -68,6 +70,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const options = { config, logger, onFatal: exitAfterWrites }
   const { ports, edge, close } = openPorts(options, { storage, supervisor, account })
   const certificates = createCertificates(config, ports, supervisor)
+  const alerts = createAlerts(ports)
   supervisor.provide({
     certificate: certificateEffects(certificates.ports),
     edge: edgeEffects(ports, edge.parts),
@@ -90,6 +93,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
+  alerts.start()
   const forgetting = startRecordRetention(storage, ports.owner, logger)
   const url = `http://${name}:${api.port}`
   const parked = logParked(storage, logger)
@@ -106,6 +110,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     async stop() {
       await forgetting.stop()
       stopCertificates()
+      await alerts.stop()
       await inspector?.stop()
       await api.stop(stopTimeoutMs)
       await supervisor.stop(stopTimeoutMs)
@@ -149,6 +154,7 @@ async function startInspector(
 /** Effects of the kinds that need only the host. */
 function effectsOf(ports: Ports) {
   return {
+    alert: alertEffects({ notify: async () => undefined }),
     backup: backupEffects(ports),
     'cron-schedule': cronScheduleEffects(ports),
     datastore: datastoreEffects(ports),

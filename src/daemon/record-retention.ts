@@ -3,6 +3,7 @@
 import { eventLifetimeMs } from '../../storage/events.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { ServiceRow } from '../../storage/services.ts'
+import { serverCaller } from '../account/callers.ts'
 import { removeExpiredCredentials } from '../account/ports.ts'
 import { imageName, type Owner } from '../docker/engine/names.ts'
 import { imagesInUse, unfinishedActors } from '../effects/engine/images-in-use.ts'
@@ -12,6 +13,8 @@ const hourMs = 60 * 60 * 1000
 const loginIntervalMs = 20_000
 /** How long the outcome of a restore or of a change of owner can be queried. */
 const outcomeLifetimeMs = 30 * 24 * hourMs
+/** As long as the activity. */
+const alertLifetimeMs = 90 * 24 * hourMs
 
 export function startRecordRetention(
   storage: Storage,
@@ -29,6 +32,9 @@ export function startRecordRetention(
     await storage.actors.removeFinal('git-connection', expired)
     await storage.gitAuthorizations.forgetExpired(Date.now())
     await storage.activity.trim()
+    await storage.actors.removeFinal('alert', Date.now() - alertLifetimeMs, null)
+    const hasToken = (id: string) => id === serverCaller.id || storage.tokens.byId(id) !== null
+    await storage.alerts.forget((id) => storage.actors.record(id) !== null, hasToken)
     await storage.actors.removeFinal('restore', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('disk-chown', Date.now() - outcomeLifetimeMs, null)
     await forgetOldDeploys(storage, owner)

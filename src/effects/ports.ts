@@ -1,6 +1,7 @@
 // What the effects of most kinds need of the daemon. What only one kind needs is in the ports of that kind.
 // Effects receive ids and look up everything else through their ports, so that they find the same things
 // again after a restart.
+import type { AlertInput } from '../../machines/alert.ts'
 import type { BackupInput } from '../../machines/backup.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
 import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
@@ -48,6 +49,7 @@ export function bind<Ports, Parts extends Record<string, (ports: Ports, ...rest:
 }
 
 interface SpawnInputs {
+  alert: AlertInput
   backup: BackupInput
   'cron-schedule': CronScheduleInput
   'disk-removal': DiskRemovalInput

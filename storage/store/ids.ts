@@ -19,6 +19,7 @@ export type IdPrefix =
   | 'dsk'
   | 'own'
   | 'upg'
+  | 'alr'
 
 export interface Ids {
   newId(prefix: IdPrefix): string

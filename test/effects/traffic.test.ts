@@ -153,7 +153,8 @@ test('a scrape gets the last sample immediately, and concurrent scrapes share on
   await new Promise((resolve) => setImmediate(resolve))
   for (let count = 0; count < 100; count++) await next()
   assert.equal(sampled(), 2)
-  assert.deepEqual(metrics.latest()?.byService.get('srv-1'), { running: 1, memoryBytes: 200 })
+  const sum = { running: 1, memoryBytes: 200, largestBytes: 100 }
+  assert.deepEqual(metrics.latest()?.byService.get('srv-1'), sum)
   finish([])
   await next()
   assert.equal(metrics.latest()?.byService.get('srv-1'), undefined)

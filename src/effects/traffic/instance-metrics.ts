@@ -1,5 +1,5 @@
 // Resource usage and restarts of instances, for Prometheus. A scrape never waits for Docker: it gets the last
-// finished sample, and starts the next one if that is old. Without scrapes nothing is sampled.
+// finished sample, and starts the next one if that is old. Without readers nothing is sampled.
 import type { InstanceSample } from '../../docker/containers/instance-usage.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import { instanceKind } from '../../docker/engine/names.ts'
@@ -10,6 +10,8 @@ import type { InstanceEvents } from '../engine/instance-events.ts'
 export interface ServiceUsage {
   running: number
   memoryBytes: number
+  /** Of the instance that uses most. */
+  largestBytes: number
 }
 
 export interface UsageSample {
@@ -99,9 +101,10 @@ export class InstanceMetrics {
   #sum(found: readonly InstanceSample[]): Map<string, ServiceUsage> {
     const sums = new Map<string, ServiceUsage>()
     for (const { serviceId, deployId, usage } of found) {
-      const sum = sums.get(serviceId) ?? { running: 0, memoryBytes: 0 }
+      const sum = sums.get(serviceId) ?? { running: 0, memoryBytes: 0, largestBytes: 0 }
       sums.set(serviceId, sum)
       sum.memoryBytes += usage?.memoryBytes ?? 0
+      sum.largestBytes = Math.max(sum.largestBytes, usage?.memoryBytes ?? 0)
       if (this.#parts.services.get(serviceId)?.live_deploy_id === deployId) sum.running += 1
     }
     return sums

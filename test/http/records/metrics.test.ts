@@ -85,7 +85,7 @@ test('a service has its instances, restarts, memory and CPU, and the time of the
   assert.equal(before['berth_service_instances_wanted{service="shop"}'], 0)
   assert.ok(!('berth_service_instances_running{service="shop"}' in before))
   await api.storage.services.update(id, (row) => ({ ...row, live_deploy_id: 'dep-1', degraded: true }))
-  const usage = { running: 1, memoryBytes: 4096 }
+  const usage = { running: 1, memoryBytes: 4096, largestBytes: 0 }
   api.context.observe.usage = () => ({ at: 1_700_000_000_500, byService: new Map([[id, usage]]) })
 
   const samples = await metrics()

@@ -17,6 +17,24 @@ const validity = { notBefore: at, notAfter: later, directoryUrl: 'https://ca.exa
 
 /** The input of each kind, and context that it gains while it works. */
 const known: Record<KindName, { id: string; input: object; context?: object }> = {
+  alert: {
+    id: 'alr-1',
+    input: {
+      rule: 'deploy_failed',
+      subject: { kind: 'service', id: 'svc-1', name: 'shop' },
+      ...owned,
+      link: null,
+      severity: 'problem',
+      title: 'A deploy of shop failed',
+      body: 'berth why shop',
+      count: 1,
+      number: null,
+      calmMs: 60_000,
+      fades: false,
+      flaps: 0,
+    },
+    context: { clearedAt: at, toldAt: at, messages: 1, acknowledgedAt: at },
+  },
   backup: {
     id: 'bak-1',
     input: { ...datastore, trigger: 'manual', at },
