@@ -30,6 +30,8 @@ test('has the programs, the service, their documents and one build of each nativ
     'usr/bin/berthd',
     'usr/lib/berth/bin/node',
     'usr/lib/berth/dist/dashboard/index.html',
+    'usr/lib/systemd/system/berth-builds.service',
+    'usr/lib/systemd/system/berth-builds.socket',
     'usr/lib/systemd/system/berth.service',
     'usr/lib/sysusers.d/berth.conf',
     'usr/lib/tmpfiles.d/berth.conf',

@@ -30,7 +30,7 @@ const parse: HttpContext['parse'] = {
 }
 
 export function httpContext(config: Config, ports: Ports, parts: Parts): HttpContext {
-  const { limits, notEnforcedReason } = ports.buildGuard
+  const { limits } = ports.buildGuard
   return {
     version,
     config: {
@@ -41,8 +41,12 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
         memory_limit_mb: limits.memoryMb,
         cpu_limit: limits.cpus,
         pids_limit: limits.pids,
-        limits_in_force: notEnforcedReason === null,
-        limits_reason: notEnforcedReason,
+        get limits_in_force() {
+          return ports.buildGuard.notEnforcedReason === null
+        },
+        get limits_reason() {
+          return ports.buildGuard.notEnforcedReason
+        },
         cache_size_mb: config['build-cache-size'] || null,
       },
       deployLimits: {

@@ -79,6 +79,12 @@ async function addService(home: string, root: string): Promise<void> {
     .replace(/^# Berth as a service[\s\S]*?\n(?=# Instances and the edge)/, '')
     .replace(/^ExecStart=.*$/m, 'ExecStart=/usr/bin/berthd')
   await put(root, 'usr/lib/systemd/system/berth.service', unit)
+  await put(root, 'usr/lib/systemd/system/berth-builds.socket', await read('berth-builds.socket'))
+  const builds = (await read('berth-builds.service')).replace(
+    '/usr/bin/node /opt/berth/',
+    '/usr/lib/berth/bin/node /usr/lib/berth/',
+  )
+  await put(root, 'usr/lib/systemd/system/berth-builds.service', builds)
   await put(root, 'usr/lib/sysusers.d/berth.conf', await read('berth.sysusers'))
   await put(root, 'usr/lib/tmpfiles.d/berth.conf', await read('berth.tmpfiles'))
   await put(root, 'etc/berth/berth.env', await read('berth.env.example'))

@@ -72,7 +72,7 @@ async function toBuildFailure(
   { step, container }: ClassicFacts,
 ): Promise<Failure> {
   const failedStep = step === null ? null : { name: step, error }
-  const limitReached = watch.reachedLimits()
+  const limitReached = await watch.reachedLimits()
   const hasLimit = limitReached.limits.memoryMb !== null
   const isKilled = hasLimit && container !== null && (await wasKilledForMemory(container))
   const all = { ...limitReached, memory: isKilled || limitReached.memory }

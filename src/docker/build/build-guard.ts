@@ -1,12 +1,14 @@
 // Moves each step of a build into a control group as soon as it runs, and reports which limit was reached.
-
+// Only root may: a daemon that is not asks `berth-builds` for each build, by a socket of systemd.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { open, readFile, readlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createConnection } from 'node:net'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { sleep } from '../../async/sleep.ts'
 import { messageOf } from '../../errors.ts'
-import { buildCgroup, type Owner } from '../engine/names.ts'
-import { createStepSearch } from './build-steps.ts'
+import { type BuildOwner, buildCgroup } from '../engine/names.ts'
+import { createStepSearch, killOrphans } from './build-steps.ts'
 
 export interface BuildGuard {
   limits: BuildLimits
@@ -19,8 +21,8 @@ export interface BuildGuard {
 }
 
 export interface LimitWatch {
-  /** The limits that any build has reached since this build began. */
-  reachedLimits(): ReachedLimits
+  /** The limits that any build has reached since this build began. Never rejects. */
+  reachedLimits(): Promise<ReachedLimits>
 }
 
 export interface ReachedLimits {
@@ -32,10 +34,36 @@ export interface ReachedLimits {
 
 /** A step runs unlimited for about this long. */
 const pauseMs = 50
+/** `berth-builds.socket` of systemd. */
+const buildsSocket = '/run/berth-builds.sock'
 
 /** Never throws: what keeps the limits from being in force is in `notEnforcedReason`. */
-export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLimits): BuildGuard {
-  const { cgroup, notEnforcedReason } = openGroup(engineHost, owner, limits)
+export function openBuildGuard(
+  engineHost: string,
+  owner: BuildOwner,
+  limits: BuildLimits,
+  { isRoot = process.getuid?.() === 0, socket = buildsSocket } = {},
+): BuildGuard {
+  if (!engineHost.startsWith('unix://')) {
+    return openOwnGuard(owner, limits, () => 'the engine may run on another machine')
+  }
+  if (isRoot) return openOwnGuard(owner, limits, (name) => openBuildCgroup(name, limits))
+  if (existsSync(socket)) return openDistantGuard(socket, owner, limits)
+  return openOwnGuard(
+    owner,
+    limits,
+    () => `berthd does not run as root, and there is no ${socket} (berth-builds.socket of systemd)`,
+  )
+}
+
+/** `open` returns the reason why there is no group. */
+export function openOwnGuard(
+  owner: BuildOwner,
+  limits: BuildLimits,
+  open: (name: string) => BuildCgroup | string,
+): BuildGuard {
+  const opened = attemptTo(() => open(buildCgroup(owner)))
+  const cgroup = typeof opened === 'string' ? null : opened
   const search = createStepSearch(owner)
   let running = 0
   const watchSteps = async () => {
@@ -46,11 +74,11 @@ export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLi
   }
   return {
     limits,
-    notEnforcedReason,
+    notEnforcedReason: typeof opened === 'string' ? opened : null,
     async run(build) {
       if (running++ === 0) void watchSteps()
       const before = cgroup?.counts()
-      const reachedLimits = () => {
+      const reachedLimits = async () => {
         if (!cgroup || !before) return { limits, memory: null, pids: false }
         const { kills, refusals } = cgroup.counts()
         return { limits, memory: kills > before.kills, pids: refusals > before.refusals }
@@ -61,28 +89,87 @@ export function openBuildGuard(engineHost: string, owner: Owner, limits: BuildLi
         running--
       }
     },
-    endSteps: async () => cgroup?.end(),
+    async endSteps() {
+      await cgroup?.end()
+      await killOrphans(owner)
+    },
     close: () => cgroup?.remove(),
   }
 }
 
-function openGroup(
-  engineHost: string,
-  owner: Owner,
-  limits: BuildLimits,
-): { cgroup: BuildCgroup | null; notEnforcedReason: string | null } {
-  const none = (notEnforcedReason: string) => ({ cgroup: null, notEnforcedReason })
-  if (!engineHost.startsWith('unix://')) return none('the engine may run on another machine')
-  if (process.getuid?.() !== 0) return none('berthd does not run as root, which may limit processes')
+function attemptTo(open: () => BuildCgroup | string): BuildCgroup | string {
   try {
-    return { cgroup: openBuildCgroup(buildCgroup(owner), limits), notEnforcedReason: null }
+    return open()
   } catch (error) {
-    return none(`the control group could not be created: ${messageOf(error)}`)
+    return `the control group could not be created: ${messageOf(error)}`
   }
 }
 
-// BuildKit of Docker 20.10 ignores the `cgroupparent` of a build, so a step that has started is moved here.
-// The limits hold without this process; only root can set them and move processes.
+/** The first line to `berth-builds`. Each line after it asks for the limits that were reached since. */
+export interface GuardRequest {
+  owner: BuildOwner
+  limits: BuildLimits
+  /** To kill what lost builds left behind, and nothing else. */
+  isEnd: boolean
+}
+
+export type GuardReply = { reason: string | null } | ReachedLimits
+
+/** A build runs on without limits when `berth-builds` fails: `notEnforcedReason` then says so. */
+function openDistantGuard(socket: string, owner: BuildOwner, limits: BuildLimits): BuildGuard {
+  const guard: BuildGuard = {
+    limits,
+    notEnforcedReason: null,
+    async run(build) {
+      const line = await connect(false)
+      const reachedLimits = async () => {
+        const reached = (await line.ask({})) as ReachedLimits | null
+        return reached ?? { limits, memory: null, pids: false }
+      }
+      try {
+        return await build({ reachedLimits })
+      } finally {
+        line.close()
+      }
+    },
+    endSteps: async () => void (await connect(true)).close(),
+    close: () => undefined,
+  }
+  const connect = async (isEnd: boolean) => {
+    const line = openLine(socket)
+    const reply = await line.ask({ owner: { prefix: owner.prefix, serverId: owner.serverId }, limits, isEnd })
+    const isAnswered = reply !== null && 'reason' in reply
+    guard.notEnforcedReason = isAnswered ? reply.reason : 'berth-builds.service of systemd does not answer'
+    return line
+  }
+  return guard
+}
+
+const answerMs = 10_000
+
+/** One question at a time. The answer is null when the other side ends, fails, or is silent. */
+function openLine(path: string) {
+  const socket = createConnection(path).on('error', () => socket.destroy())
+  const answers = createInterface({ input: socket })[Symbol.asyncIterator]()
+  return {
+    async ask(question: GuardRequest | Record<string, never>): Promise<GuardReply | null> {
+      const late = setTimeout(() => socket.destroy(), answerMs)
+      socket.write(`${JSON.stringify(question)}\n`)
+      try {
+        const { value, done } = await answers.next()
+        return done ? null : (JSON.parse(value) as GuardReply)
+      } catch {
+        return null
+      } finally {
+        clearTimeout(late)
+      }
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+// No engine from Docker 20.10 to 28 passes the `cgroupparent` of a build to BuildKit, so a step that has
+// started is moved here. The limits hold without this process; only root can set them and move processes.
 
 export interface BuildLimits {
   memoryMb: number | null
@@ -90,7 +177,7 @@ export interface BuildLimits {
   pids: number | null
 }
 
-interface BuildCgroup {
+export interface BuildCgroup {
   /** Moves all processes of the container whose first process is `pid`. Never rejects. */
   adopt(pid: number): Promise<void>
   counts(): LimitCounts
@@ -132,7 +219,7 @@ const stepOomScore = '1000'
 /** A process that forks while it is moved needs another round; a group at its process limit gains none. */
 const maxRounds = 100
 
-/** Throws if the groups cannot be created or limited. */
+/** Throws if the groups cannot be created or limited. `name` is a path below the root of each tree. */
 export function openBuildCgroup(
   name: string,
   limits: BuildLimits,
@@ -140,7 +227,8 @@ export function openBuildCgroup(
 ): BuildCgroup {
   const isUnified = existsSync(join(paths.cgroups, 'cgroup.controllers'))
   const trees = isUnified ? [{ controller: '', root: paths.cgroups }] : v1Trees(paths.cgroups)
-  if (isUnified) writeFileSync(join(paths.cgroups, 'cgroup.subtree_control'), '+memory +cpu +pids')
+  const controls = join(paths.cgroups, dirname(name), 'cgroup.subtree_control')
+  if (isUnified) writeFileSync(controls, '+memory +cpu +pids')
   for (const { root } of trees) mkdirSync(join(root, name), { recursive: true })
   for (const setting of isUnified ? unifiedSettings(limits) : v1Settings(limits)) {
     const path = join(rootOf(trees, setting), name, setting.file)

@@ -47,7 +47,7 @@ async function follow(build: BuildAttempt, session: string, watch: LimitWatch): 
   const buildargs = { ...buildArgs, BUILDKIT_CACHE_MOUNT_NS: cacheNamespace }
   for await (const message of messagesOf<Message>(build, { version: '2', session, buildargs })) {
     if (message.error !== undefined) {
-      const [step, reached] = [log.failedStep(), watch.reachedLimits()]
+      const [step, reached] = [log.failedStep(), await watch.reachedLimits()]
       const reason = describeBuildFailure(message.error, step, reached)
       const FailureOfIt = faultOf(message.error) === null ? Failure : BuilderFault
       throw new FailureOfIt('build_failed', reason).with(buildFailureFacts(step, reached))

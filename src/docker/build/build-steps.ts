@@ -2,7 +2,7 @@
 // it. Only root on the engine's own machine can see them; for others the list is empty.
 import { constants } from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
-import { buildHost, type Owner } from '../engine/names.ts'
+import { type BuildOwner, buildHost } from '../engine/names.ts'
 
 /** The hosts files that Berth generates are shorter. */
 const hostsBytes = 64 * 1024
@@ -13,7 +13,7 @@ interface StepSearch {
 }
 
 /** Remembers the processes that cannot be the first of a step, so that repeating the search costs little. */
-export function createStepSearch(owner: Owner): StepSearch {
+export function createStepSearch(owner: BuildOwner): StepSearch {
   const host = buildHost(owner)
   let others = new Set<string>()
   return {
@@ -61,7 +61,7 @@ async function readHosts(path: string): Promise<string> {
 // The processes of a build step can outlive a killed engine, and no engine knows them afterwards.
 
 /** Kills every step of this server's builds. Call it only while no build should be running. Never rejects. */
-export async function killOrphans(owner: Owner): Promise<void> {
+export async function killOrphans(owner: BuildOwner): Promise<void> {
   for (const pid of await createStepSearch(owner).find()) {
     try {
       // All processes of a step end with its first one.

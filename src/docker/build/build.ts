@@ -10,7 +10,6 @@ import type { RegistryCredentials } from '../images/registry-credentials.ts'
 import type { BuildGuard } from './build-guard.ts'
 import type { BuildLine } from './build-log.ts'
 import type { BuildSecret } from './build-session.ts'
-import { killOrphans } from './build-steps.ts'
 
 export interface ImageBuilder {
   /**
@@ -141,9 +140,5 @@ export function whenBuildsIdle(work: () => Promise<void>): <T>(build: () => Prom
 
 /** Shared by the builders of an engine: a step of one could look like a leftover to the other. */
 export function builderOptions(owner: Owner, guard: BuildGuard): BuilderOptions {
-  const run = whenBuildsIdle(async () => {
-    await guard.endSteps()
-    await killOrphans(owner)
-  })
-  return { owner, guard, run }
+  return { owner, guard, run: whenBuildsIdle(guard.endSteps) }
 }

@@ -2,10 +2,14 @@
 // images and instances carry a MAC, because a build may use every image whose name it knows. A name alone
 // proves nothing about a container: without both owner labels it belongs to another owner.
 
-/** Its prefix, the random id created with its data directory, and a MAC with the key of that directory. */
-export interface Owner {
+/** What names the builds of a server. */
+export interface BuildOwner {
   prefix: string
   serverId: string
+}
+
+/** Its prefix, the random id created with its data directory, and a MAC with the key of that directory. */
+export interface Owner extends BuildOwner {
   mac(text: string): string
 }
 
@@ -157,11 +161,11 @@ export function withoutMac(name: string): string {
 }
 
 /** A host name that every step of our builds finds in its /etc/hosts: steps can carry no label. */
-export function buildHost(owner: Owner): string {
+export function buildHost(owner: BuildOwner): string {
   return `${owner.prefix}-${owner.serverId}.invalid`
 }
 
-export function buildCgroup(owner: Owner): string {
+export function buildCgroup(owner: BuildOwner): string {
   return `${owner.prefix}-${owner.serverId}-builds`
 }
 

@@ -1,8 +1,13 @@
 // Bombs in a Dockerfile, with each builder. Each one waits until its limits are in force, and ends by itself.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { builderOptions } from '../../../src/docker/build/build.ts'
 import { createClassic } from '../../../src/docker/build/build-classic.ts'
 import type { BuildLimits } from '../../../src/docker/build/build-guard.ts'
@@ -12,6 +17,7 @@ import { killOrphans } from '../../../src/docker/build/build-steps.ts'
 import { buildCgroup, buildHost, type Owner, ownerLabels } from '../../../src/docker/engine/names.ts'
 import { prepareBuild } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
@@ -99,19 +105,65 @@ test('what a killed engine leaves of our builds is ended, and nothing of others'
   assert.equal((await foreign.inspect()).State.Running, true)
 })
 
-async function openLimited(t: TestContext, name: Name, limits: BuildLimits) {
+test('a daemon that is not root gets the limits from berth-builds, which ends after the builds', {
+  skip,
+}, async (t) => {
+  const { socket, ended } = await launchBuilds(t)
+  const { build, fails, read } = await openLimited(t, 'buildkit', someLimits, { isRoot: false, socket })
+
+  const fork = await fails('b() { b | b & }; b; sleep 5; exit 3')
+  const lines = await build('cat /proc/self/oom_score_adj')
+
+  assert.match(fork, /builds reached their limit of 64 processes \(--build-pids-limit\)$/)
+  assert.ok(lines.includes('stdout 1000'), lines.join('\n'))
+  assert.equal(read('cpu', 'cpu.shares').trim(), '256')
+  assert.deepEqual(await ended, [0, null])
+})
+
+test('without an answer of berth-builds a build runs, and the limits are not in force', {
+  skip,
+}, async (t) => {
+  const socket = join(temporaryDirectory(t), 'builds.sock')
+  const server = createServer((connection) => connection.destroy()).listen(socket)
+  t.after(() => server.close())
+  const { build, guard } = await openLimited(t, 'buildkit', someLimits, { isRoot: false, socket }, false)
+
+  await build(':')
+
+  assert.equal(guard.notEnforcedReason, 'berth-builds.service of systemd does not answer')
+})
+
+/** As systemd does: it listens, and starts the program with the first connection. */
+async function launchBuilds(t: TestContext) {
+  const socket = join(temporaryDirectory(t), 'builds.sock')
+  const home = fileURLToPath(new URL('../../..', import.meta.url))
+  const program = [process.execPath, '--import', 'tsx', 'src/berth-builds.ts']
+  const child = spawn('systemd-socket-activate', ['-l', socket, ...program], { cwd: home, stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  await until('its socket', async () => existsSync(socket))
+  return { socket, ended: once(child, 'exit') }
+}
+
+async function openLimited(
+  t: TestContext,
+  name: Name,
+  limits: BuildLimits,
+  host?: { isRoot: boolean; socket: string },
+  isLimited = true,
+) {
   const site = await openDockerSite(t)
   const { engine, owner } = site
-  const guard = openBuildGuard('unix:///', owner, limits)
+  const guard = openBuildGuard('unix:///', owner, limits, host)
   assert.equal(guard.notEnforcedReason, null)
   t.after(() => guard.close())
   const builder = builders[name](engine, builderOptions(owner, guard))
   const group = buildCgroup(owner)
   return {
+    guard,
     read: (controller: string, file: string) =>
       readFileSync(`/sys/fs/cgroup/${controller}/${group}/${file}`, 'utf8'),
     async build(command: string): Promise<string[]> {
-      const prepared = prepareStep(t, site, group, command)
+      const prepared = prepareStep(t, site, isLimited ? group : '', command)
       await builder.build(prepared.request)
       return prepared.lines
     },

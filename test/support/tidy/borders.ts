@@ -69,6 +69,13 @@ export const borders: Border[] = [
     ],
     types: [],
   },
+  {
+    of: 'src/berth-builds.ts',
+    packages: [],
+    node: true,
+    values: ['src/docker/build/', 'src/errors.ts'],
+    types: [],
+  },
   { of: 'src/firewall/', packages: [], node: true, values: ['src/firewall/', 'src/errors.ts'], types: [] },
   {
     of: 'src/dns/',
