@@ -1,5 +1,6 @@
 // berthd: reads the options, starts the daemon, stops it on the first signal, and exits on the second.
-import { helpText, readConfig, removedOptionWarnings, resetHelp } from './config/config.ts'
+import { styleText } from 'node:util'
+import { doctorHelp, helpText, readConfig, removedOptionWarnings, resetHelp } from './config/config.ts'
 import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
@@ -81,6 +82,7 @@ const commands: Record<string, Command | undefined> = {
     help: async () => (await backups()).backupKeyHelp,
     run: async (args) => (await backups()).backupKeyCommand(args),
   },
+  doctor: { help: () => doctorHelp, run: examineHost },
   'reset-password': {
     help: () => resetHelp,
     run: async (args) => (await import('./reset-password.ts')).resetPassword(args, process.stdin),
@@ -93,6 +95,19 @@ const commands: Record<string, Command | undefined> = {
 
 function print(text: string): void {
   if (text !== '') process.stdout.write(`${text}\n`)
+}
+
+async function examineHost(args: string[]): Promise<string> {
+  const { hostDoctor } = await import('./host-doctor.ts')
+  const { isTTY, columns } = process.stdout
+  const isColored = isTTY === true && !process.env.NO_COLOR
+  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+    isColored ? styleText(style, text) : text
+  const { text, isGood } = await hostDoctor(args, { columns, paint })
+  process.exitCode = isGood ? 0 : 1
+  // A check that hangs must not keep the process.
+  setTimeout(() => process.exit(), 1000).unref()
+  return text
 }
 
 main().catch((error: unknown) => {

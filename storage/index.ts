@@ -153,6 +153,7 @@ async function openTables(
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),
     changes: store.changes,
+    usedBytes: store.usedBytes,
     commit: store.commit,
     async close() {
       await Promise.all([logs, runtimeLogs, accessLogs].map((each) => each.close()))

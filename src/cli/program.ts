@@ -27,6 +27,7 @@ import { addApiCommands } from './commands/server/api.ts'
 import { addCertificateCommands } from './commands/server/certs.ts'
 import { addChartCommands } from './commands/server/charts.ts'
 import { addCompletionCommands } from './commands/server/completion.ts'
+import { addDoctorCommands } from './commands/server/doctor.ts'
 import { addEdgeCommands } from './commands/server/edge.ts'
 import { addGitCommands } from './commands/server/git.ts'
 import { addLoginCommands } from './commands/server/login.ts'
@@ -61,6 +62,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
   'Server:': [
     addLoginCommands,
     addServerCommands,
+    addDoctorCommands,
     addEdgeCommands,
     addGitCommands,
     addRegistryCommands,

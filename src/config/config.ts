@@ -64,6 +64,7 @@ export function helpText(): string {
     'berthd: the Berth deployment server',
     '',
     'usage: berthd [options]',
+    '       berthd doctor [options] [--all] [--json]',
     '       berthd reset-password [--data-dir DIR] [--revoke-tokens]',
     '       berthd backup [FILE]    an encrypted copy of the whole server',
     '       berthd backup-key       a new recovery key for backups',
@@ -119,6 +120,23 @@ asked for twice, without echo; or it is one line of standard input:
 
 All sessions end. API tokens stay, unless --revoke-tokens is given: then all are
 revoked but the server's own, which is the file api_token of the data directory.
+`
+
+export const doctorHelp = `usage: berthd doctor [options] [--all] [--json]
+
+Looks for what keeps this server from working: Docker, disks, files, ports, DNS,
+backups and others. Each problem has the command that fixes it. It changes
+nothing, and works while berthd runs and while it is stopped. As root it sees
+most. The options are those of the running berthd, or of its systemd unit;
+others can be given as for berthd:
+
+  berthd doctor
+  berthd doctor --data-dir /var/lib/berth --all
+
+  --all    also what is good, one by one
+  --json   one object with findings: code, severity, found, why, fix
+
+Exit code: 0 if all is good or there are only warnings, 1 with problems.
 `
 
 interface ClearTextListener {

@@ -12,6 +12,7 @@ import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/origin.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
+import { createDoctor } from './doctor.ts'
 import { createObserver } from './observer.ts'
 import type { Ports } from './ports.ts'
 
@@ -64,6 +65,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     storage: ports.storage,
     actors: parts.supervisor,
     observe: createObserver(ports),
+    doctor: createDoctor(config, ports),
     clients: openClients(ports),
     git: openGitAccounts(ports),
     parse,

@@ -27,6 +27,16 @@ export function lockDirectory(directory: string): DirectoryLock {
   return { release: once(() => fs.closeSync(file)) }
 }
 
+/** The process that holds the lock; null if none does. Takes no lock: a daemon may be about to start. */
+export function lockHolder(directory: string): number | null {
+  const path = join(directory, 'lock')
+  if (!fs.existsSync(path)) return null
+  const { ino } = fs.statSync(path)
+  const isHeld = new RegExp(`FLOCK .*:${ino} `).test(fs.readFileSync('/proc/locks', 'latin1'))
+  const pid = Number(fs.readFileSync(path, 'latin1').trim())
+  return isHeld && pid > 0 ? pid : null
+}
+
 /** Node has no flock(2). `flock` of util-linux locks the inherited file; our descriptor keeps the lock. */
 function takeLock(file: number): boolean {
   const { error, status, stderr } = spawnSync('flock', ['-n', '3'], {

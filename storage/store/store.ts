@@ -7,7 +7,7 @@ import { settleWithin } from '../../src/async/settle-within.ts'
 import { duration } from '../../src/quantities.ts'
 import { type Change, createChanges, type NewChange } from './changes.ts'
 import { StorageError } from './errors.ts'
-import { openTable, type Table } from './table.ts'
+import { emptyTable, openTable, type Table } from './table.ts'
 
 export type { Table } from './table.ts'
 
@@ -22,6 +22,8 @@ export interface Store {
   changes: ReturnType<typeof createChanges>['feed']
   /** Copies one committed state into `<folder>/data.mdb`, in a read transaction and outside this thread. */
   copyTo(folder: string): Promise<void>
+  /** `map` is the size of its file, `used` about what of it holds data. */
+  usedBytes(): { used: number; map: number }
   /** Waits for pending commits. Later reads throw `store_closed`. */
   close(): Promise<void>
 }
@@ -34,6 +36,8 @@ export interface StoreOptions {
   /** Called once for each row that fails its checksum. */
   onDamage?: (message: string) => void
   commitTimeoutMs?: number
+  /** For a look at a store that a daemon may have open: creates nothing, and a missing table is empty. */
+  isReadOnly?: boolean
 }
 
 /**
@@ -59,7 +63,7 @@ export function openStore(directory: string, options: StoreOptions): Store {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const root = openOrThrow(path, () => {
     assertLmdbFile(join(path, 'data.mdb'))
-    return open({ path, ...environment })
+    return open({ path, ...environment, readOnly: options.isReadOnly === true })
   })
   let isClosing = false
   let isClosed = false
@@ -70,12 +74,10 @@ export function openStore(directory: string, options: StoreOptions): Store {
       if (isClosed) throw closedError()
     },
   }
-  const table = <V>(name: string): Table<V> =>
-    openTable(
-      openOrThrow(`the table ${name}`, () => root.openDB({ name, encoding: 'string' })),
-      name,
-      tableOptions,
-    )
+  const table = <V>(name: string): Table<V> => {
+    const database = openOrThrow(`the table ${name}`, () => root.openDB({ name, encoding: 'string' }))
+    return database ? openTable(database, name, tableOptions) : emptyTable
+  }
   const meta = table<number>('meta')
   const changes = createChanges(lastNumber(meta))
   const { onPanic, commitTimeoutMs: timeoutMs = 10_000 } = options
@@ -100,6 +102,7 @@ export function openStore(directory: string, options: StoreOptions): Store {
       await copying.finally(() => pending.delete(copying))
       chmodSync(join(folder, 'data.mdb'), 0o600)
     },
+    usedBytes: () => usedBytes(root),
     async close() {
       isClosing = true
       await settleWithin(Promise.allSettled(pending), closeMs, undefined)
@@ -108,6 +111,22 @@ export function openStore(directory: string, options: StoreOptions): Store {
       await settleWithin(root.close(), closeMs, undefined)
     },
   }
+}
+
+interface Pages {
+  pageSize: number
+  lastPageNumber: number
+  free: { overflowPages: number }
+}
+
+/** A free page is known by a number in a list, and only long lists count. */
+const pageNumberBytes = 8
+
+function usedBytes(root: RootDatabase): { used: number; map: number } {
+  const { pageSize, lastPageNumber, free } = root.getStats() as unknown as Pages
+  const map = (lastPageNumber + 1) * pageSize
+  const freePages = (free.overflowPages * pageSize) / pageNumberBytes
+  return { used: Math.max(0, map - freePages * pageSize), map }
 }
 
 /** A damaged number is replaced by one that no reader has seen, so that every reader starts over. */

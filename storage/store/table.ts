@@ -37,6 +37,17 @@ export interface TableOptions {
   assertOpen: () => void
 }
 
+/** Of a store that is only read. */
+export const emptyTable: Table<never> = {
+  get: () => null,
+  has: () => false,
+  getOrNull: () => null,
+  put: () => undefined,
+  remove: () => undefined,
+  validRows: () => [],
+  keys: () => [],
+}
+
 export function openTable<V>(
   database: Database<string, Key>,
   name: string,

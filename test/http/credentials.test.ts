@@ -330,6 +330,7 @@ const list: Record<RequiredCredentials, string[]> = {
   ],
   'deploy record': ['POST /api/v1/deploys/{deploy_id}/cancel', 'POST /api/v1/jobs/{job_id}/cancel'],
   admin: [
+    'GET /api/v1/doctor',
     'POST /api/v1/services',
     'PATCH /api/v1/services/{id}',
     'DELETE /api/v1/services/{id}',

@@ -4,6 +4,7 @@ import type { Administrator } from '../../account/administrator.ts'
 import type { Callers } from '../../account/callers.ts'
 import type { TerminalLogins } from '../../account/terminal-logins.ts'
 import type { CertificateAuthority } from '../../api/certificate.ts'
+import type { Doctor } from '../../api/doctor.ts'
 import type { Info } from '../../api/info.ts'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import type { EdgeSettings } from '../../domain/domains.ts'
@@ -32,6 +33,8 @@ export interface HttpContext {
   storage: Storage
   actors: ActorPort
   observe: Observer
+  /** Looks at the host. Calls within some seconds share one look. */
+  doctor(): Promise<Doctor>
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
   git: GitAccounts

@@ -9,6 +9,7 @@ import { datastoreRoutes, upgradeRoutes } from '../routes/datastores.ts'
 import { deployDiffRoutes } from '../routes/deploy-diffs.ts'
 import { deployRoutes, uploadRoutes } from '../routes/deploys.ts'
 import { diskRoutes } from '../routes/disks.ts'
+import { doctorRoutes } from '../routes/doctor.ts'
 import { domainRoutes } from '../routes/domains.ts'
 import { edgeRoutes } from '../routes/edge.ts'
 import { envRoutes } from '../routes/env.ts'
@@ -26,6 +27,7 @@ import type { Route } from './route.ts'
 
 export const routes: readonly Route[] = [
   ...serverRoutes(() => routes),
+  ...doctorRoutes,
   ...accountRoutes,
   ...sessionRoutes,
   ...tokenRoutes,

@@ -157,6 +157,7 @@ export function createContext(storage: Storage): HttpContext {
     diskOf: ({ id, disk_volume }) => disk_volume ?? `berth-${id}`,
     hasCertificate: () => false,
     certificateAuthority: () => ({ directory_url: null, ...noWildcard }),
+    doctor: async () => ({ checked_at: new Date().toISOString(), findings: [] }),
     whileDiskHasRoom: (_, work) => work(new AbortController().signal),
   }
 }

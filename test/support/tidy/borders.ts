@@ -257,6 +257,7 @@ export const borders: Border[] = [
       'src/domain/service-settings.ts',
       'src/domain/shell-word.ts',
       'src/domain/stateful-images.ts',
+      'src/doctor/report.ts',
       'src/error-line.ts',
       'src/nearest-name.ts',
       'src/platform.ts',
@@ -302,6 +303,20 @@ export const borders: Border[] = [
     node: false,
     values: ['src/dashboard/'],
     types: ['src/api/', 'src/dashboard/build/'],
+  },
+  {
+    of: 'src/doctor/',
+    packages: [],
+    node: true,
+    values: ['src/doctor/', 'src/docker/', 'src/firewall/rules.ts', ...ground],
+    types: ['machines/', 'storage/'],
+  },
+  {
+    of: 'src/host-doctor.ts',
+    packages: [],
+    node: true,
+    values: ['src/docker/', 'src/doctor/', 'storage/', ...ground],
+    types: [],
   },
   {
     of: 'src/inspect/',
