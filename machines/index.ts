@@ -12,6 +12,7 @@ import * as diskRemoval from './disk-removal.ts'
 import * as edge from './edge.ts'
 import * as gitConnection from './git-connection/git-connection.ts'
 import * as jobRun from './job-run.ts'
+import * as notification from './notification.ts'
 import * as restore from './restore.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
@@ -56,6 +57,7 @@ export const catalogue = {
   edge,
   'git-connection': gitConnection,
   'job-run': jobRun,
+  notification,
   restore,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,

@@ -52,6 +52,7 @@ export class Activity {
 
   /** Only inside a commit. */
   keep(number: number, service_id: string | null, { kind, ...moved }: ActorTransition): void {
+    if (kind === 'notification' && moved.state !== 'failed') return
     if (kind === 'terminal-login' && undecidedStates.includes(moved.state)) return
     const service_name = service_id === null ? null : this.#knownName(service_id)
     this.#rows.put([number, kind, service_id ?? ''], { ...moved, service_name })

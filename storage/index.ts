@@ -24,6 +24,7 @@ import { openGitAuthorizations } from './git-authorizations.ts'
 import { openCredentials, openGitConnections } from './git-connections.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
+import { openNotificationChannels } from './notification-channels.ts'
 import { openRegistries } from './registries.ts'
 import { openReleases } from './releases.ts'
 import { openSealer, type Sealer } from './secrets.ts'
@@ -150,6 +151,7 @@ async function openTables(
     nameOf,
     activity,
     env: openEnv(store, sealer),
+    notificationChannels: openNotificationChannels(store, sealer),
     registries: openRegistries(store, sealer),
     releases: openReleases(store, sealer),
     changes: store.changes,
@@ -190,6 +192,7 @@ function newestId(store: Store): string | undefined {
       ['actors', 'bak'],
       ['actors', 'rst'],
       ['actors', 'job'],
+      ['actors', 'ntf'],
       ['services', 'svc'],
       ['tokens_by_id', 'tok'],
     ] as [string, string][]

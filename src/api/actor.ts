@@ -27,6 +27,7 @@ export const actorKinds = [
   'edge',
   'git-connection',
   'job-run',
+  'notification',
   'restore',
   'service-removal',
   'terminal-login',

@@ -17,6 +17,7 @@ const feedKinds = [
   'disk',
   'env',
   'instance',
+  'notification-channel',
   'registry',
   'schedule',
   'service',

@@ -21,6 +21,7 @@ import { edgeEffects } from '../effects/edge/edge.ts'
 import { requireMayResume } from '../effects/engine/resume-check.ts'
 import { gitConnectionEffects } from '../effects/git-connection/git-connection.ts'
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
+import { notificationEffects } from '../effects/notification/notification.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
 import { terminalLoginEffects } from '../effects/terminal-login.ts'
@@ -163,6 +164,7 @@ function effectsOf(ports: Ports) {
     'disk-removal': diskRemovalEffects(ports),
     'git-connection': gitConnectionEffects(ports),
     'job-run': jobRunEffects(ports),
+    notification: notificationEffects(ports),
     restore: restoreEffects(ports),
     'service-removal': serviceRemovalEffects(ports),
     'terminal-login': terminalLoginEffects(ports),

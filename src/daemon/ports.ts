@@ -1,4 +1,5 @@
 // Wires everything that effects use: the engine and its parts, the edge, the builder.
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import type { Storage } from '../../storage/index.ts'
@@ -29,6 +30,7 @@ import { Isolation } from '../effects/isolation/isolation.ts'
 import { createJobSlots } from '../effects/job-run/job-slots.ts'
 import { AccessLog } from '../effects/logs/access-log.ts'
 import { LogCollector } from '../effects/logs/log-collector.ts'
+import { createNotify } from '../effects/notification/notify.ts'
 import type { SharedPorts } from '../effects/ports.ts'
 import { InstanceMetrics } from '../effects/traffic/instance-metrics.ts'
 import { TrafficNumbers } from '../effects/traffic/traffic-numbers.ts'
@@ -91,8 +93,11 @@ export function openPorts(
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
     degradedReasons: new Map<string, string>(),
     downtimes: new Map<string, number>(),
+    notify: createNotify({ storage, actors: supervisor }),
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,
+    identity: identityOf(config),
+    awaitActivation: () => Promise.resolve(),
     startedAt: new Date().toISOString(),
   }
   const close = async () => {
@@ -143,6 +148,11 @@ function openWatch(config: Config, parts: WatchParts) {
     watching.abort()
   }
   return { instanceEvents, instanceMetrics, isolation, logCollector, traffic, accessLog, open, close }
+}
+
+/** How messages to people name this server. */
+function identityOf({ 'dashboard-host': host }: Config) {
+  return host ? { name: host, url: `https://${host}` } : { name: hostname(), url: null }
 }
 
 function settingsOf(config: Config, dataDir: string) {

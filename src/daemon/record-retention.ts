@@ -11,10 +11,13 @@ import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
 const loginIntervalMs = 20_000
-/** How long the outcome of a restore or of a change of owner can be queried. */
+/** How long the outcome of a restore, a change of owner or a message can be queried. */
 const outcomeLifetimeMs = 30 * 24 * hourMs
 /** As long as the activity. */
 const alertLifetimeMs = 90 * 24 * hourMs
+
+/** Per channel. */
+const maxRetainedNotifications = 1000
 
 export function startRecordRetention(
   storage: Storage,
@@ -37,6 +40,10 @@ export function startRecordRetention(
     await storage.alerts.forget((id) => storage.actors.record(id) !== null, hasToken)
     await storage.actors.removeFinal('restore', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('disk-chown', Date.now() - outcomeLifetimeMs, null)
+    await storage.actors.removeFinal('notification', Date.now() - outcomeLifetimeMs, null)
+    for (const { id } of storage.notificationChannels.list()) {
+      await storage.actors.removeOlder('notification', id, maxRetainedNotifications)
+    }
     await forgetOldDeploys(storage, owner)
     await removeExpiredCredentials(storage)
   }

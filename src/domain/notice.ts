@@ -2,13 +2,17 @@
 
 export const noticeEvents = ['alert.raised', 'alert.acknowledged', 'alert.recovered', 'test'] as const
 
+/** In ascending order. */
+export const noticeSeverities = ['info', 'warning', 'problem'] as const
+export type NoticeSeverity = (typeof noticeSeverities)[number]
+
 export interface Notice {
   /** Stable, such as `ALERT:raised`: a message with a known id is not sent again. */
   id: string
   event: (typeof noticeEvents)[number]
-  /** ISO time. */
+  /** ISO time, the same for each message with this id. */
   at: string
-  severity: 'problem' | 'warning' | 'info'
+  severity: NoticeSeverity
   /** The code of the alert's rule, such as `service_memory`. */
   code: string
   /** One sentence. */

@@ -103,13 +103,13 @@ export class Actors {
     return records.filter((record) => record !== null)
   }
 
-  /** One page over several services, newest first. The record of `before` may be deleted. */
+  /** One page over these owners, or all, newest first. The record of `before` may be deleted. */
   page<Kind extends string>(
     kind: Kind,
-    serviceIds: readonly string[],
+    owners: readonly string[] | undefined,
     { before, ...request }: PageRequest<RecordOf<Kind>> & { before?: string | undefined },
   ): { records: RecordOf<Kind>[]; next: string | null } {
-    const found = this.#all.index.newest(kind, serviceIds, before)
+    const found = this.#all.index.newest(kind, owners, before)
     const { records, next } = paginate(found, ({ id }) => this.record<Kind>(id), request)
     return { records, next: next?.id ?? null }
   }

@@ -1,6 +1,7 @@
 // Ids: a three-letter prefix and a monotonic ULID in lower case, so ids sort by creation.
 // When the clock steps back, new ids continue from the newest one.
-import { decodeTime, monotonicFactory } from 'ulid'
+import { createHash } from 'node:crypto'
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 import { StorageError } from './errors.ts'
 
 export type IdPrefix =
@@ -20,6 +21,8 @@ export type IdPrefix =
   | 'own'
   | 'upg'
   | 'alr'
+  | 'chn'
+  | 'ntf'
 
 export interface Ids {
   newId(prefix: IdPrefix): string
@@ -37,6 +40,15 @@ export function createIds(clock: () => number = Date.now, newestId?: string): Id
       return `${prefix}-${nextUlid(timeMs).toLowerCase()}`
     },
   }
+}
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** The same id for the same time and text, so that what is created twice exists once. */
+export function derivedId(prefix: IdPrefix, timeMs: number, text: string): string {
+  const digest = createHash('sha256').update(text).digest().subarray(0, 16)
+  const tail = [...digest].map((byte) => alphabet[byte % alphabet.length]).join('')
+  return `${prefix}-${encodeTime(timeMs, 10).toLowerCase()}${tail}`
 }
 
 /** True for text in the form of an id. The prefix may be one that only a later version knows. */

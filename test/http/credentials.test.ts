@@ -291,6 +291,11 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/jobs/{job_id}/why',
   ],
   read: [
+    'GET /api/v1/notification-channels',
+    'GET /api/v1/notification-channels/{id}',
+    'GET /api/v1/notification-deliveries',
+    'GET /api/v1/notification-deliveries/{id}',
+    'GET /api/v1/notification-deliveries/{id}/history',
     'GET /metrics',
     'GET /api/v1/certificate-authority',
     'GET /api/v1/git/connections',
@@ -331,6 +336,11 @@ const list: Record<RequiredCredentials, string[]> = {
   'deploy record': ['POST /api/v1/deploys/{deploy_id}/cancel', 'POST /api/v1/jobs/{job_id}/cancel'],
   admin: [
     'GET /api/v1/doctor',
+    'POST /api/v1/notification-channels',
+    'PATCH /api/v1/notification-channels/{id}',
+    'DELETE /api/v1/notification-channels/{id}',
+    'POST /api/v1/notification-channels/{id}/test',
+    'POST /api/v1/notification-deliveries/{id}/redeliver',
     'POST /api/v1/services',
     'PATCH /api/v1/services/{id}',
     'DELETE /api/v1/services/{id}',

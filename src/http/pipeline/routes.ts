@@ -17,6 +17,7 @@ import { gitConnectionRoutes } from '../routes/git-connections.ts'
 import { inspectRoutes } from '../routes/inspect.ts'
 import { jobRoutes } from '../routes/jobs.ts'
 import { machineRoutes } from '../routes/machines.ts'
+import { notificationRoutes } from '../routes/notifications.ts'
 import { pageRoutes } from '../routes/pages.ts'
 import { registryRoutes } from '../routes/registries.ts'
 import { serverRoutes } from '../routes/server.ts'
@@ -47,6 +48,7 @@ export const routes: readonly Route[] = [
   ...backupRoutes,
   ...restoreRoutes,
   ...gitConnectionRoutes,
+  ...notificationRoutes,
   ...registryRoutes,
   ...diskRoutes,
   ...trashRoutes,

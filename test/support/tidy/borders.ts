@@ -32,7 +32,8 @@ function machine(of: string): Border {
   const files = ['slot', 'problem', 'root-state', 'error-codes']
   const shared = [...files.map((file) => `machines/${file}.ts`), 'src/quantities.ts']
   const ownFolder = of === 'machines/' ? [] : [of]
-  return { of, packages: ['xstate'], node: false, values: [...ownFolder, ...shared], types: ['machines/'] }
+  const types = ['machines/', 'src/domain/notice.ts']
+  return { of, packages: ['xstate'], node: false, values: [...ownFolder, ...shared], types }
 }
 
 // The first line that fits a file counts.
@@ -141,6 +142,13 @@ export const borders: Border[] = [
     types: [],
   },
   {
+    of: 'src/channels/',
+    packages: ['nodemailer'],
+    node: true,
+    values: ['src/channels/', ...ground],
+    types: ['storage/'],
+  },
+  {
     of: 'src/sources/',
     packages: [],
     node: true,
@@ -163,6 +171,7 @@ export const borders: Border[] = [
       'src/account/',
       'src/archive/',
       'src/builders/',
+      'src/channels/',
       'src/dns/',
       'src/docker/',
       'src/firewall/',
