@@ -155,7 +155,7 @@ async function startInspector(
 /** Effects of the kinds that need only the host. */
 function effectsOf(ports: Ports) {
   return {
-    alert: alertEffects({ notify: async () => undefined }),
+    alert: alertEffects(ports),
     backup: backupEffects(ports),
     'cron-schedule': cronScheduleEffects(ports),
     datastore: datastoreEffects(ports),
