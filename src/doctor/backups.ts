@@ -1,6 +1,9 @@
-// The age of the backups of each datastore.
+// The key for backups of the server, and the age of the backups of each datastore.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { nextTime } from '../domain/schedule.ts'
 import { count, duration } from '../quantities.ts'
+import { recipientFile } from '../server-backup/keys.ts'
 import type { Examined, Stored } from './examined.ts'
 import { type Finding, finding } from './finding.ts'
 
@@ -11,11 +14,17 @@ const oldMs = 48 * hourMs
 const graceMs = 6 * hourMs
 const maxSearched = 50
 
-export async function checkBackups({ stored }: Examined): Promise<Finding[] | string> {
-  if (stored === null) return 'no datastores yet'
-  const datastores = stored.datastores.list()
-  const found = datastores.flatMap((datastore) => faultsOf(stored, datastore))
+export async function checkBackups({ config, stored }: Examined): Promise<Finding[] | string> {
+  const datastores = stored?.datastores.list() ?? []
+  const found = [
+    ...serverFaults(config['data-dir']),
+    ...datastores.flatMap((datastore) => faultsOf(stored!, datastore)),
+  ]
   return found.length > 0 ? found : `${count(datastores.length, 'datastore')}, each with a recent backup`
+}
+
+function serverFaults(dataDir: string): Finding[] {
+  return existsSync(join(dataDir, recipientFile)) ? [] : [finding('recovery_key_missing')]
 }
 
 function faultsOf({ actors }: Stored, { id, name }: { id: string; name: string }): Finding[] {

@@ -1,4 +1,6 @@
 // Whether builds are limited, and whether the engine's BuildKit works.
+import { existsSync } from 'node:fs'
+import { buildsSocket } from '../docker/build/build-guard.ts'
 import type { Examined } from './examined.ts'
 import { type Finding, finding } from './finding.ts'
 import { userOf } from './process.ts'
@@ -17,5 +19,6 @@ export async function checkBuilds({ config, live, pid }: Examined): Promise<Find
 async function reasonOnHost(engine: string, pid: number | null): Promise<string | null> {
   if (!engine.startsWith('unix://')) return 'the engine may run on another machine'
   const user = pid === null ? null : await userOf(pid)
-  return user === null || user === 0 ? null : 'berthd does not run as root, which may limit processes'
+  const isGuarded = user === null || user === 0 || existsSync(buildsSocket)
+  return isGuarded ? null : `berthd does not run as root, and there is no ${buildsSocket}`
 }

@@ -27,7 +27,7 @@ function optionOf(config: Examined['config'], port: number): string {
   return config['http-port'] === port ? '--http-port' : '--https-port'
 }
 
-async function listeners(path: string): Promise<{ port: number; inode: string }[]> {
+export async function listeners(path: string): Promise<{ port: number; inode: string }[]> {
   const rows = (await readFile(path, 'latin1').catch(() => '')).trim().split('\n').slice(1)
   return rows
     .map((row) => row.trim().split(/\s+/))

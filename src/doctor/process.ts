@@ -8,8 +8,12 @@ const unitFolders = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/sys
 /** Names of variables whose value is a secret. */
 const secretName = /^\s*[A-Z_]*(TOKEN|SECRET|PASSWORD|KEY)[A-Z_]*=./m
 
-export async function checkProcess({ pid }: Examined): Promise<Finding[] | string> {
-  const unit = await findUnit()
+export async function checkProcess(
+  { pid }: Examined,
+  _: AbortSignal,
+  folders = unitFolders,
+): Promise<Finding[] | string> {
+  const unit = await findUnit(folders)
   if (pid === null)
     return [finding('server_stopped', { command: unit ? `systemctl start ${unit.name}` : 'berthd' })]
   const name = await unitOf(pid)
@@ -42,8 +46,8 @@ interface Unit {
 }
 
 /** The one that starts `berthd`. */
-async function findUnit(): Promise<Unit | null> {
-  for (const folder of unitFolders) {
+async function findUnit(folders: string[]): Promise<Unit | null> {
+  for (const folder of folders) {
     const names = await readdir(folder).catch(() => [])
     for (const name of names.filter((name) => /^berth.*\.service$/.test(name))) {
       const path = `${folder}/${name}`
@@ -56,7 +60,7 @@ async function findUnit(): Promise<Unit | null> {
 
 /** The variables that the unit gives to `berthd`. */
 export async function unitEnvironment(): Promise<Record<string, string>> {
-  const text = (await findUnit())?.text ?? ''
+  const text = (await findUnit(unitFolders))?.text ?? ''
   const state = /^StateDirectory=(\S+)/m.exec(text)?.[1]
   const files = [...text.matchAll(/^EnvironmentFile=-?(\S+)/gm)].map(([, file]) => file!)
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')))

@@ -7,7 +7,7 @@ import { generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { createPrivateFile } from '../../storage/store/private-file.ts'
 import { Failure, invalidRequest } from '../errors.ts'
 
-const recipientFile = 'backup_recipient'
+export const recipientFile = 'backup_recipient'
 const recipientPattern = /^age1[02-9ac-hj-np-z]{58}$/
 const keyPattern = /\bAGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}\b/i
 

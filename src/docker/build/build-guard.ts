@@ -35,7 +35,7 @@ export interface ReachedLimits {
 /** A step runs unlimited for about this long. */
 const pauseMs = 50
 /** `berth-builds.socket` of systemd. */
-const buildsSocket = '/run/berth-builds.sock'
+export const buildsSocket = '/run/berth-builds.sock'
 
 /** Never throws: what keeps the limits from being in force is in `notEnforcedReason`. */
 export function openBuildGuard(

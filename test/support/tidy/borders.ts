@@ -317,7 +317,7 @@ export const borders: Border[] = [
     of: 'src/doctor/',
     packages: [],
     node: true,
-    values: ['src/doctor/', 'src/docker/', 'src/firewall/rules.ts', ...ground],
+    values: ['src/doctor/', 'src/docker/', 'src/firewall/rules.ts', 'src/server-backup/keys.ts', ...ground],
     types: ['machines/', 'storage/'],
   },
   {

@@ -5,7 +5,7 @@ import { version } from '../../../version.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
-import { printDone } from '../../follow-up.ts'
+import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
 import { printFacts, printList } from '../../terminal/table.ts'
 import { forgetServer } from './login.ts'
@@ -55,7 +55,8 @@ async function useServer(cli: Cli, wanted: string): Promise<void> {
   printDone(cli, `${name} is now the default`)
 }
 
-async function showInfo({ client, out, server }: Cli): Promise<void> {
+async function showInfo(cli: Cli): Promise<void> {
+  const { client, out, server } = cli
   const info = await client.call<Info>('GET', '/info')
   if (out.isJson) return out.json(info)
   const { docker_version: docker, docker_cpus: cpus, docker_memory_bytes: memoryBytes } = info
@@ -78,6 +79,7 @@ async function showInfo({ client, out, server }: Cli): Promise<void> {
     ['builds', shownBuilds(info.builds)],
     ['builder', hangingBuilder(info.builds), 'red'],
   ])
+  if (!docker || !isolation.enforced || !info.builds.limits_in_force) printNext(cli, 'berth doctor')
 }
 
 function shownBuilds({ builder, ...builds }: Info['builds']): string {
