@@ -8,6 +8,8 @@ import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
+export const held = ['awaitRetry'] as const
+
 export const cleanups = ['discardDump', 'removeBackup'] as const
 
 export const readers = ['dumpDatastore', 'checkBackup'] as const

@@ -7,6 +7,8 @@ import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } fr
 
 export const version = 1
 
+export const held = ['checkHost', 'obtainCertificate', 'keepWatch'] as const
+
 export const cleanups = ['releaseCertificate'] as const
 
 export const discarded = { status: 'released' } as const

@@ -6,6 +6,8 @@ import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
+export const held = ['awaitInstant', 'beginRun'] as const
+
 export interface SchedulePlan {
   schedule: string
   timezone: string

@@ -6,6 +6,8 @@ import { type SlotInput, type SlotOutput, slot } from './slot.ts'
 
 export const version = 1
 
+export const held = ['awaitExpiry'] as const
+
 export const cleanups = ['removeDisk'] as const
 
 /** The disk is kept, outside the trash. */

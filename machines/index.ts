@@ -35,6 +35,8 @@ export interface Kind {
   migrate?: (snapshot: unknown, from: number) => unknown
   /** Slots that run again if an aborted effect before them ended after the fence's time limit. */
   cleanups?: readonly string[]
+  /** Slots that act by the clock or change something elsewhere: on a held server they wait. */
+  held?: readonly string[]
   /** Slots that read foreign input: an actor whose input ends the daemon twice is parked. */
   readers?: readonly string[]
   toRecord: (snapshot: never) => { id: string; status: string; service_id?: string | null; phase?: unknown }

@@ -8,6 +8,8 @@ import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } fr
 
 export const version = 1
 
+export const held = ['awaitTurn', 'awaitRetry', 'sendMessage'] as const
+
 export interface NotificationInput {
   id: string
   channelId: string

@@ -74,6 +74,10 @@ interface Command {
 const backups = () => import('./server-backup/commands.ts')
 
 const commands: Record<string, Command | undefined> = {
+  activate: {
+    help: async () => (await backups()).activateHelp,
+    run: async (args) => (await backups()).activateCommand(args),
+  },
   backup: {
     help: async () => (await backups()).backupHelp,
     run: async (args) => (await backups()).backupCommand(args, process.stdin),

@@ -22,6 +22,7 @@ import { openForeignReads } from './foreign-reads.ts'
 import { openFormerNames } from './former-names.ts'
 import { openGitAuthorizations } from './git-authorizations.ts'
 import { openCredentials, openGitConnections } from './git-connections.ts'
+import { openHold } from './hold.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
 import { openNotificationChannels } from './notification-channels.ts'
@@ -126,6 +127,7 @@ async function openTables(
   const serviceLogs = { ...serviceLogLimits(options.serviceLogs), ...onLogError }
   const runtimeLogs = openLogs(join(directory, 'runtime-logs'), serviceLogs)
   const accessLogs = openLogs(join(directory, 'access-logs'), serviceLogs)
+  const hold = openHold(directory)
   return {
     serverId: await readServerId(store),
     serverToken: openServerToken(directory),
@@ -134,6 +136,7 @@ async function openTables(
     attempts: openAttempts(store),
     sessions: openSessions(store),
     setupCode: openSetupCode(directory),
+    hold,
     tokens: openTokens(store),
     services,
     events,
@@ -158,6 +161,7 @@ async function openTables(
     usedBytes: store.usedBytes,
     commit: store.commit,
     async close() {
+      hold.close()
       await Promise.all([logs, runtimeLogs, accessLogs].map((each) => each.close()))
       await store.close()
       lock.release()

@@ -23,6 +23,8 @@ export function migrate(snapshot: unknown, _from: number): unknown {
 
 export const cleanups = ['trashDatastore', 'removeDatastore'] as const
 
+export const held = ['awaitBackupTime', 'beginBackup', 'awaitExpiry'] as const
+
 /** The volume stays. */
 export const discarded = { status: 'deleted' } as const
 

@@ -23,6 +23,8 @@ import {
 
 export const version = 1
 
+export const held = ['awaitRenewal', 'renewTokens'] as const
+
 export const cleanups = ['removeSecrets'] as const
 
 export const readers = ['exchangeGrant', 'renewTokens'] as const

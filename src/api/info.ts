@@ -56,6 +56,26 @@ export const HealthQuery = z.object({
 })
 export type HealthQuery = z.output<typeof HealthQuery>
 
+const Held = z
+  .object({
+    restored_at: z.string().describe('When the server was restored from a backup.'),
+    backup_at: z.string().describe('The moment that the backup shows.'),
+    missing: z
+      .array(
+        z.object({
+          name: z.string().describe('The service or datastore.'),
+          what: z.enum(['image', 'disk', 'data']).describe('What the backup did not contain.'),
+          hint: z.string().describe('What to do about it.'),
+        }),
+      )
+      .nullable()
+      .describe('What this machine does not have; null while Docker does not respond.'),
+  })
+  .meta({
+    id: 'Held',
+    description: 'A restored server serves, but runs no schedule, renewal, refresh or notification.',
+  })
+
 export const Info = z
   .object({
     version: z.string().describe('The version of the server.'),
@@ -72,6 +92,7 @@ export const Info = z
         'first measurement.',
     ),
     trash_days: z.int().describe('How long deleted datastores and disks can be restored.'),
+    held: Held.nullable().describe('Set while a restored server waits for its activation.'),
     uptime_seconds: z.int().describe('Seconds since the server started.'),
     network_isolation: z
       .object({

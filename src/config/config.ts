@@ -69,6 +69,7 @@ export function helpText(): string {
     '       berthd backup [FILE]    an encrypted copy of the whole server',
     '       berthd backup-key       a new recovery key for backups',
     '       berthd restore FILE     a data directory from a backup',
+    '       berthd activate         lets a restored server run its schedules',
     '',
     ...lines,
     `  ${'--help, --version'.padEnd(helpColumn)}print this help or the version, and exit`,

@@ -39,9 +39,16 @@ export function createCertificates(
       wildcard_by: config['acme-dns'] === '' ? null : config['acme-dns'].kind,
     }),
     start() {
-      const stops = [claims.start(), dns?.startSweep()]
+      const stops = [claims.start()]
+      const stopping = new AbortController()
+      // A held server must not remove what another one published.
+      storage.hold.released(stopping.signal).then(
+        () => void (dns && stops.push(dns.startSweep())),
+        () => undefined,
+      )
       return () => {
-        for (const stop of stops) stop?.()
+        stopping.abort()
+        for (const stop of stops) stop()
       }
     },
   }

@@ -11,6 +11,7 @@ import { measureDatabases } from '../effects/datastore/upgrade.ts'
 import { freeBytes } from '../effects/disk/disk.ts'
 import { createDiskUsage } from '../effects/disk/disk-usage.ts'
 import { listLeftBehind } from '../effects/engine/left-behind.ts'
+import { listMissing } from '../effects/engine/missing.ts'
 import type { Ports } from './ports.ts'
 
 type Parts = Pick<
@@ -46,6 +47,7 @@ export function createObserver(ports: Parts) {
     builderHangsSince: () => ports.builderWatch.hangsSince(),
     usage: () => ports.instanceMetrics.latest(),
     counters: (serviceId: string) => ports.instanceMetrics.countersOf(serviceId),
+    missingSince: (restoredAt: string) => listMissing(ports, restoredAt),
     diskFreeBytes: () => freeBytes(ports.settings.dataDir),
     diskUsage: createDiskUsage(ports),
     /** Also disks of deleted services and volumes that instances left. Throws `docker_unavailable`. */

@@ -4,6 +4,7 @@ import { open, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
+import { releaseDirectory } from '../../storage/hold.ts'
 import { askSecret, askTwice, readLine } from '../ask-secret.ts'
 import { readConfig } from '../config/config.ts'
 import { Failure, invalidRequest, messageOf } from '../errors.ts'
@@ -43,6 +44,12 @@ The recovery key is asked for, is one line of standard input, or is in a file:
   ssh backup@example.com cat berth.backup.age | berthd restore - --key-file key
 
 With --passphrase, a passphrase is expected in its place.
+`
+
+export const activateHelp = `usage: berthd activate [--data-dir DIR]
+
+Activates a restored server, also while it runs: from now on it runs schedules,
+renews certificates and tokens, and empties the trash. Stop the old server first.
 `
 
 /** Throws `backup_key_missing`, `backup_failed` and the codes of an unusable data directory. */
@@ -96,10 +103,7 @@ async function newPassphrase(stdin: NodeJS.ReadStream): Promise<string> {
 
 export async function backupKeyCommand(args: string[]): Promise<string> {
   const { config } = parse(args, {}, backupKeyHelp)
-  const dataDir = config['data-dir']
-  if (!existsSync(join(dataDir, 'store'))) {
-    throw new Failure('not_found', `${dataDir} is not the data directory of a Berth server`)
-  }
+  const dataDir = requireDataDirectory(config['data-dir'])
   const former = readRecipient(dataDir)
   const { key, recipient } = await createRecoveryKey(dataDir)
   const lines = [
@@ -130,7 +134,21 @@ export async function restoreCommand(args: string[], stdin: NodeJS.ReadStream): 
   return [
     `${dataDir} is the server as it was at ${created_at} (Berth ${berth_version}).`,
     `Start it with: berthd --data-dir ${dataDir} --prefix ${prefix}`,
+    'It serves, but runs no schedule and renews nothing, until: berthd activate',
   ].join('\n')
+}
+
+/** Throws `not_found` for a folder that is not a data directory. */
+export async function activateCommand(args: string[]): Promise<string> {
+  const { config } = parse(args, {}, activateHelp)
+  const dataDir = requireDataDirectory(config['data-dir'])
+  if (!releaseDirectory(dataDir)) return `${dataDir} was active already.`
+  return `${dataDir} is active: schedules, renewals and notifications run from now on.`
+}
+
+function requireDataDirectory(path: string): string {
+  if (existsSync(join(path, 'store', 'data.mdb'))) return path
+  throw new Failure('not_found', `${path} is not the data directory of a Berth server`)
 }
 
 async function openBackup(path: string): Promise<AsyncIterable<Uint8Array>> {

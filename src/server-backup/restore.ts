@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { holdDirectory } from '../../storage/hold.ts'
 import { filesBelow, readCopy } from '../../storage/server-copy.ts'
 import { lockDirectory } from '../../storage/store/lock.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
@@ -29,6 +30,7 @@ export async function restoreServer(
     }
     const manifest = await unpackFolder(decrypt(source, unlock), draft)
     await requireUsable(draft, manifest)
+    holdDirectory(draft, { restored_at: new Date().toISOString(), backup_at: manifest.created_at })
     if (owner !== null) await giveTo(draft, owner)
     // One call instead of one for each of many small files.
     await promisify(execFile)('sync', ['--file-system', draft])

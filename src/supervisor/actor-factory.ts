@@ -28,7 +28,7 @@ interface FactoryParts extends Pick<SupervisorOptions, 'storage' | 'catalogue' |
   receipts: Receipts
   isoNow(): string
   /** For the slots of every kind. */
-  slots: Omit<SlotOptions, 'onBug' | 'onEffect' | 'cleanups' | 'readers'>
+  slots: Omit<SlotOptions, 'onBug' | 'onEffect' | 'cleanups' | 'held' | 'readers'>
   foreignReads: ForeignReads
   inspection: Inspection
   onFailure(running: RunningActor, error: unknown): void
@@ -44,14 +44,15 @@ export class ActorFactory {
   }
 
   provide(effects: Record<string, object>): void {
-    const { catalogue, logger, slots, foreignReads: reads, inspection, isoNow } = this.#parts
+    const { catalogue, logger, slots, storage, foreignReads: reads, inspection, isoNow } = this.#parts
     const onBug = (slot: string, actor: string, err: unknown) =>
       logger.error({ err, actor, slot }, 'an effect failed with an internal error')
     for (const [name, kind] of Object.entries(catalogue)) {
+      const held = { slots: kind.held ?? [], hold: storage.hold }
       const readers = { slots: kind.readers ?? [], reads }
       const onEffect: SlotOptions['onEffect'] = (id, effect) =>
         inspection.report?.({ type: 'effect', at: isoNow(), id, kind: name, effect })
-      const options = { ...slots, onBug, onEffect, cleanups: kind.cleanups ?? [], readers }
+      const options = { ...slots, onBug, onEffect, cleanups: kind.cleanups ?? [], held, readers }
       this.#machines.set(name, fillSlots(kind.machine, effects[name] ?? {}, options))
     }
   }

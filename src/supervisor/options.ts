@@ -6,7 +6,7 @@ import type { Commit } from '../../storage/store/store.ts'
 import type { Logger } from '../logger.ts'
 
 export interface SupervisorOptions {
-  storage: Pick<Storage, 'actors' | 'events' | 'foreignReads'>
+  storage: Pick<Storage, 'actors' | 'events' | 'foreignReads' | 'hold'>
   catalogue: Record<string, Kind>
   logger: Logger
   now?: () => number

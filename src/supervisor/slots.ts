@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AnyStateMachine, fromPromise } from 'xstate'
 import type { SlotFailure, SlotInput } from '../../machines/slot.ts'
+import type { Hold } from '../../storage/hold.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import type { Fences } from './fences.ts'
 import type { ForeignReads } from './foreign-reads.ts'
@@ -22,6 +23,8 @@ export interface SlotOptions {
   /** Aborted when the supervisor stops. */
   halt?: AbortSignal
   cleanups?: readonly string[]
+  /** Slots that wait until the server is active. */
+  held?: { slots: readonly string[]; hold: Hold }
   /** Slots whose effects read foreign input. They run on record. */
   readers?: { slots: readonly string[]; reads: ForeignReads }
   /** True while actors are restored at a start: deadlines that passed during the downtime are extended. */
@@ -47,9 +50,11 @@ export function fillSlots(machine: AnyStateMachine, effects: object, options: Sl
 }
 
 function toPromiseActor(name: string, effect: AnyEffect, options: SlotOptions) {
-  const { fences, now, onBug, onEffect, halt, cleanups = [], readers, isRestoring } = options
+  const { fences, now, onBug, onEffect, halt, cleanups = [], held, readers, isRestoring } = options
   return fromPromise<unknown, SlotInput>(async ({ input: requested, signal }) => {
-    const input = isRestoring?.() ? withTimeLeft(requested, now()) : requested
+    const waits = held?.slots.includes(name) === true && held.hold.get() !== null
+    if (waits) await held.hold.released(signal)
+    const input = waits || isRestoring?.() ? withTimeLeft(requested, now()) : requested
     onEffect(input.id, { name, outcome: 'started', code: null })
     try {
       const { late } = await fences.pass(input.id)

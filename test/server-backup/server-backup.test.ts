@@ -72,7 +72,7 @@ test('a restored data directory has everything that the original had, which was 
   const { code, out, err } = await berthd(['restore', path, '--data-dir', target], `${key}\n`)
 
   deepEqual([code, err], [0, ''])
-  match(out, /is the server as it was at .*\nStart it with: berthd --data-dir .*restored --prefix berth\n$/)
+  match(out, /as it was at .*\nStart it with: berthd --data-dir .*restored --prefix berth\nIt serves, .*\n$/)
   deepEqual(await viewOf(t, target), before)
   equal(statSync(target).mode & 0o777, 0o700)
   equal(existsSync(`${target}.restoring`), false)

@@ -26,7 +26,10 @@ export const problemCodes = {
   invalid_credentials: kind(401, 'The e-mail address or the password is wrong.'),
   invalid_setup_code: kind(403, 'The setup code is wrong.'),
   invalid_start_code: kind(403, 'The start code of the account page is wrong, or was replaced.'),
-  session_required: kind(403, 'The account can be managed only with a browser session, not with a token.'),
+  session_required: kind(
+    403,
+    'The account, and backups of the whole server, need a browser session and not a token.',
+  ),
   insufficient_role: kind(
     403,
     'The role of the token is too low, or the token is limited to other services.',

@@ -10,6 +10,8 @@ import { isOurs, labels, type Owner, ownerFilter, ownerLabels } from '../engine/
 
 export interface Volume {
   name: string
+  /** RFC 3339; null if the engine does not report it. */
+  createdAt: string | null
   labels: Record<string, string>
 }
 
@@ -118,7 +120,8 @@ function requireOurs(owner: Owner, found: VolumeInspectInfo): VolumeInspectInfo 
 }
 
 function toVolume(found: VolumeInspectInfo): Volume {
-  return { name: found.Name, labels: found.Labels ?? {} }
+  const { CreatedAt: createdAt = null } = found as { CreatedAt?: string }
+  return { name: found.Name, createdAt, labels: found.Labels ?? {} }
 }
 
 const blockBytes = 512

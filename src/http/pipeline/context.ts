@@ -97,6 +97,8 @@ export interface Observer {
   /** null when the engine does not respond. */
   engine(): Promise<{ version: string; cpus: number; memoryBytes: number } | null>
   diskFreeBytes(): Promise<number>
+  /** Images that do not exist, and volumes that were created again. Throws `docker_unavailable`. */
+  missingSince(restoredAt: string): Promise<NonNullable<NonNullable<Info['held']>['missing']>>
   /** The last measurement; null before the first. */
   diskUsage(): DiskUsage | null
   /** The resource usage in the last sample; null before the first. Does not wait. */

@@ -9,7 +9,7 @@ import { openApiDocument } from '../openapi/document.ts'
 import { anyPort } from '../openapi/guide.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { originOf, portOf } from '../pipeline/origin.ts'
-import { type Call, get, Raw, type Route, route, tagged } from '../pipeline/route.ts'
+import { type Call, get, post, Raw, type Route, route, tagged } from '../pipeline/route.ts'
 import { changeEvents } from '../pipeline/sse.ts'
 import { toFeedChange } from '../records/feed-change.ts'
 import { metricsText } from '../records/metrics.ts'
@@ -51,6 +51,15 @@ export const serverRoutes = (routes: () => readonly Route[]) =>
       response: Info,
       handler: info,
     }),
+    post('/server/activate', {
+      credential: 'session',
+      summary: 'Activates a restored server: its schedules and renewals run again',
+      acceptsIdempotencyKey: false,
+      handler({ context, log }) {
+        context.storage.hold.release()
+        log.info('the server is activated')
+      },
+    }),
     get('/events', {
       role: 'read',
       scope: 'filtered',
@@ -81,6 +90,7 @@ function degradations({ storage, observe, actors }: HttpContext): string[] {
   const [parked] = storage.actors.parked()
   const edge = storage.actors.record(edgeId)?.status
   return [
+    ...(storage.hold.get() ? ['held'] : []),
     ...(parked ? ['actors_parked'] : []),
     ...(actors.suspects().length > 0 ? ['actors_suspected'] : []),
     ...(edge === 'waiting' || edge === 'failed' ? ['edge_unavailable'] : []),
@@ -120,8 +130,15 @@ async function info({ context }: Call): Promise<Info> {
     disk_usage: context.observe.diskUsage(),
     trash_days: context.config.trashDays,
     network_isolation: context.observe.isolation(),
+    held: await held(context),
     uptime_seconds: Math.floor(process.uptime()),
   }
+}
+
+async function held({ observe, storage }: HttpContext): Promise<Info['held']> {
+  const facts = storage.hold.get()
+  if (facts === null) return null
+  return { ...facts, missing: await observe.missingSince(facts.restored_at).catch(() => null) }
 }
 
 function isShownTo(caller: Caller | null, { kind, service_id }: Change): boolean {

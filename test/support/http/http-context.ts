@@ -90,6 +90,7 @@ const parse: HttpContext['parse'] = {
 
 /** An idle engine and host. */
 const calm: HttpContext['observe'] = {
+  missingSince: async () => [],
   isolation: () => ({ enforced: true, reason: null }),
   builderHangsSince: () => null,
   instances: async () => [],

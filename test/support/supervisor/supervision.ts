@@ -50,6 +50,7 @@ export interface Supervised {
   version?: number
   migrate?: (snapshot: unknown, from: number) => unknown
   toRecord?: typeof sample.toRecord
+  held?: string[]
   readers?: string[]
 }
 

@@ -7,7 +7,7 @@ import type { BerthCommand } from '../../command.ts'
 import { changeConfig, knownServer, readConfig } from '../../config/config.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { span } from '../../terminal/ages.ts'
-import { printFacts, printList } from '../../terminal/table.ts'
+import { type Fact, printFacts, printList } from '../../terminal/table.ts'
 import { forgetServer } from './login.ts'
 
 export function addServerCommands(program: BerthCommand): void {
@@ -66,6 +66,8 @@ async function showInfo(cli: Cli): Promise<void> {
     ['address', server.name === server.url ? null : server.url],
     ['version', info.version],
     ['this berth', info.version === version ? null : version],
+    ['held', info.held ? `restored from a backup of ${info.held.backup_at}: berthd activate` : null, 'red'],
+    ...missingFacts(info),
     ['up', span(info.uptime_seconds)],
     ['base domain', info.base_domain],
     ['docker', docker ?? 'does not respond', docker ? null : 'red'],
@@ -80,6 +82,14 @@ async function showInfo(cli: Cli): Promise<void> {
     ['builder', hangingBuilder(info.builds), 'red'],
   ])
   if (!docker || !isolation.enforced || !info.builds.limits_in_force) printNext(cli, 'berth doctor')
+}
+
+function missingFacts({ held }: Info): Fact[] {
+  return (held?.missing ?? []).map(({ name, what, hint }) => [
+    'missing',
+    `${what} of ${name}: ${hint}`,
+    'red',
+  ])
 }
 
 function shownBuilds({ builder, ...builds }: Info['builds']): string {
