@@ -25,10 +25,15 @@ export interface DockerState {
   volumes: string[]
 }
 
-export async function readDocker(prefix: string): Promise<DockerState> {
+export async function readDocker(
+  prefix: string,
+  isForeign: (text: string) => boolean = () => false,
+): Promise<DockerState> {
   const socketPath = (await ensureEngine()).replace(/^unix:\/\//, '')
   const docker = new Docker({ socketPath })
-  const { containers, networks, volumes, images } = await findLeftovers(prefix)
+  const found = await findLeftovers(prefix)
+  const own = (names: string[]) => names.filter((name) => !isForeign(name))
+  const [containers, volumes, images] = [own(found.containers), own(found.volumes), own(found.images)]
   const filters = { label: [`berth.instance=${prefix}`], dangling: ['true'] }
   const dangling = await docker.listImages({ filters })
   const states = await Promise.all(containers.map((name) => readContainer(docker, name)))
@@ -39,7 +44,7 @@ export async function readDocker(prefix: string): Promise<DockerState> {
       return { name, service, deployId }
     }),
     dangling: dangling.map(({ Id }) => Id),
-    networks,
+    networks: found.networks,
     volumes,
   }
 }

@@ -1,6 +1,6 @@
 // One run of a part: users act while the daemon is killed and Docker restarts, then everything is checked.
 // Choices are seeded, timing is not: the same seed finds the same kind of violation.
-import { copyFileSync, cpSync, existsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, lstatSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NamespaceEngine } from '../support/docker/namespace-engine.ts'
@@ -26,7 +26,7 @@ export interface DrillOptions {
   keep: boolean
 }
 
-interface Surroundings {
+export interface Surroundings {
   /** The engine that is restarted; null if Docker is shared. */
   engine: NamespaceEngine | null
   prepared: Prepared
@@ -42,6 +42,8 @@ export interface Drill extends DrillOptions, Surroundings {
   client: Client
   followers: Followers
   chance: Chance
+  /** Whether an id or the name of an object in Docker is of another part of the same daemon. */
+  isForeign: (text: string) => boolean
   /** Set after the last kill, so that the users stop. */
   isOver: boolean
 }
@@ -82,27 +84,39 @@ export async function runDrill(
   }
 }
 
-function openDrill(options: DrillOptions, around: Surroundings, victim: Victim, ledger: Ledger): Drill {
+export function openDrill(
+  options: DrillOptions,
+  around: Surroundings,
+  victim: Victim,
+  ledger: Ledger,
+): Drill {
   const incidents = createIncidents()
   const client = createClient(victim, ledger, incidents)
   const followers = openFollowers(victim, ledger)
   const chance = createChance(options.seed)
-  return { ...options, ...around, victim, ledger, incidents, client, followers, chance, isOver: false }
+  const isForeign = () => false
+  return {
+    ...options,
+    ...around,
+    victim,
+    ledger,
+    incidents,
+    client,
+    followers,
+    chance,
+    isForeign,
+    isOver: false,
+  }
 }
 
 async function killAndCheck(drill: Drill, kind: PartKind): Promise<Omit<Outcome, 'durationMs'>> {
-  const { victim, ledger, client } = drill
+  const { victim, ledger } = drill
   const part = await kind.open(drill)
   const { kills, engineRestarts } = await useAndKill(drill, part)
-  for (const order of ledger.orders) await client.repeat(order)
-  await part.check(await victim.whenUp())
-  await stopInOrder(drill)
-  await part.checkWithoutDaemon?.()
-  await checkStored(drill, part, false)
+  await checkAll(drill, part)
   // Before the cleanup, which deletes everything.
   const savedFiles = drill.keep || ledger.violations.length > 0 ? saveFiles(drill) : null
   const leftovers = await removeAll(drill, part)
-  checkDaemonLog(drill)
   const restarts = victim.lives.slice(1).filter(({ healthyAt }) => healthyAt !== null)
   return {
     seed: drill.seed,
@@ -116,6 +130,16 @@ async function killAndCheck(drill: Drill, kind: PartKind): Promise<Omit<Outcome,
     violations: ledger.violations,
     savedFiles,
   }
+}
+
+/** Checks every promise when all users have stopped. Ends with a stopped daemon. */
+export async function checkAll(drill: Drill, part: Part): Promise<void> {
+  const { client, ledger, victim } = drill
+  for (const order of ledger.orders) await client.repeat(order)
+  await part.check(await victim.whenUp())
+  await stopInOrder(drill)
+  await part.checkWithoutDaemon?.()
+  await checkStored(drill, part, false)
 }
 
 /** Ends with a running daemon and engine, and stopped users. */
@@ -170,35 +194,39 @@ async function restartEngine(drill: Drill, part: Part, done: Kill[]): Promise<En
   return restarts
 }
 
-async function stopInOrder({ victim, ledger }: Drill): Promise<void> {
+async function stopInOrder({ victim, ledger, isForeign }: Drill): Promise<void> {
   const code = await victim.stop()
   if (code !== 0) ledger.addViolation('the daemon stops on SIGTERM', `it exited with code ${code}`)
-  for (const line of processesOf(victim.dataDir)) ledger.addViolation('no process is left', line)
+  for (const line of processesOf(victim.dataDir).filter((line) => !isForeign(line)))
+    ledger.addViolation('no process is left', line)
 }
 
-/** Deletes everything through the API; returns what then remains in Docker. */
-async function removeAll(drill: Drill, part: Part): Promise<string[]> {
+/** Deletes everything through the API; returns what then remains in Docker. Ends with a stopped daemon. */
+export async function removeAll(drill: Drill, part: Part): Promise<string[]> {
   const { victim, ledger } = drill
   victim.start()
   await part.removeAll()
   await victim.stop()
   await checkStored(drill, part, true)
-  const docker = await readDocker(victim.prefix)
+  const docker = await readDocker(victim.prefix, drill.isForeign)
+  checkDaemonLog(drill, part)
   const leftovers = [...describeDocker(docker), ...docker.volumes]
   for (const name of leftovers) ledger.addViolation('nothing is left after deleting everything', name)
   return leftovers
 }
 
 /** Any error in the daemon's log is a violation, even if everything ended well. */
-function checkDaemonLog({ victim: { log }, ledger }: Drill): void {
+function checkDaemonLog({ victim: { log }, ledger }: Drill, { expectedErrors = [] }: Part): void {
   const errors = log.filter((line) => /^\{"level":"?(50|60|error|fatal)/.test(line))
-  for (const line of errors) ledger.addViolation('the daemon logs no error', line)
+  const unexpected = errors.filter((line) => !expectedErrors.some((message) => line.includes(message)))
+  for (const line of unexpected) ledger.addViolation('the daemon logs no error', line)
 }
 
 /** Copies the data directory and the logs, which stay there; returns where. */
-function saveFiles({ engine, victim }: Drill): string {
+export function saveFiles({ engine, victim }: Drill): string {
   const directory = `${victim.dataDir}-found`
-  cpSync(victim.dataDir, directory, { recursive: true })
+  const filter = (path: string) => !lstatSync(path).isSocket()
+  cpSync(victim.dataDir, directory, { recursive: true, filter })
   writeFileSync(join(directory, 'daemon.log'), victim.log.join('\n'))
   const engineLog = engine && join(engine.path, '../dockerd.log')
   if (engineLog && existsSync(engineLog)) copyFileSync(engineLog, join(directory, 'dockerd.log'))

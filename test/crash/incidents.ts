@@ -1,8 +1,8 @@
-// The times in which Docker was away, or in which a datastore was restarted by request. They explain errors
-// that a kill of the daemon would not.
+// The times in which Docker was away, in which a datastore was restarted by request, or in which the edge was
+// disturbed. They explain errors that a kill of the daemon would not.
 
 interface Incident {
-  /** The datastore concerned; null for all. */
+  /** The datastore concerned, or the edge; null for all. */
   who: string | null
   from: number
   to: number
@@ -21,8 +21,9 @@ export function createIncidents() {
         incident.to = Date.now()
       }
     },
+    /** Whether Docker or this one was. */
+    wasDisturbed: (who: string, from: number, to = Date.now()) => met(null, from, to) || met(who, from, to),
     wasEngineAway: (from: number, to = Date.now()) => met(null, from, to),
-    isDisturbed: (who: string, at: number) => met(null, at, at) || met(who, at, at),
   }
 }
 

@@ -28,7 +28,7 @@ export interface Kill {
   livedMs: number
   wasUp: boolean
   wasEngineAway: boolean
-  /** The number of actors per state. */
+  /** The number of actors per kind and state. */
   underWay: Record<string, number>
 }
 
@@ -112,15 +112,15 @@ function untilInstantMs(): number {
 
 type Value = string | { [region: string]: Value }
 
-/** The number of actors per state in the store of a dead daemon. */
-async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
+/** The number of actors per kind and state in the store of a dead daemon. */
+export async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
   // Opening would create a store; a daemon killed right after its start has none yet.
   if (!existsSync(join(dataDir, 'store/data.mdb'))) return {}
   const store = openStore(dataDir, { onPanic: () => undefined })
   try {
     const rows = store.table<{ snapshot: { value: Value } }>('actors')
-    const ids = [...store.table('active').keys()].map((key) => (key as string[])[2]!)
-    return countBy(ids, (id) => innermost(rows.get(id)!.snapshot.value))
+    const active = [...store.table('active').keys()] as string[][]
+    return countBy(active, ([kind, , id]) => `${kind} ${innermost(rows.get(id!)!.snapshot.value)}`)
   } finally {
     await store.close()
   }

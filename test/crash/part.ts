@@ -20,6 +20,16 @@ export interface PartKind {
 
 export type Prepared = Record<string, string>
 
+/** Finds these words in a text, also between dashes and slashes, but not inside of other words. */
+export function hasWord(text: string, words: readonly string[]): boolean {
+  const between = (index: number) => index < 0 || index >= text.length || !/[a-z0-9]/.test(text[index]!)
+  return words.some((word) => {
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
+      if (between(at - 1) && between(at + word.length)) return true
+    return false
+  })
+}
+
 export interface Part {
   kills: KillPlan
   /** Starts the users; each acts until the drill is over. */
@@ -31,6 +41,8 @@ export interface Part {
   outage?(chance: Chance): Promise<(end: () => void) => Promise<void>>
   /** Called when the users have stopped and the daemon is healthy. */
   rest?(): Promise<void>
+  /** Messages of errors that the daemon logs because of what is done to it. */
+  expectedErrors?: string[]
   /** Waits until all work has ended, and checks it through the API and in Docker. */
   check(api: Api): Promise<void>
   /** Checks what needs no daemon, after it has stopped. */
@@ -40,6 +52,8 @@ export interface Part {
   checkRows(view: StoreView, isEmpty: boolean): void
   /** The ids whose logs must be on disk, whole and as their followers saw them. */
   loggedIds?(): string[]
+  /** Whether an id or the name of an object in Docker is of this part. Asked where parts share a daemon. */
+  owns(text: string): boolean
   /** Deletes everything through the API. */
   removeAll(): Promise<void>
   /** For the report. */

@@ -83,17 +83,26 @@ function checkActors({ actors, keysOf }: StoreView, ledger: Ledger): void {
 }
 
 /** Removal records remain, so that a repeated removal request can be answered. */
-export function checkOwners({ actors }: StoreView, ledger: Ledger, serviceIds: readonly string[]): void {
-  for (const { id, service_id } of actors)
+export function checkOwners(
+  { actors }: StoreView,
+  { ledger, isForeign }: Pick<Drill, 'ledger' | 'isForeign'>,
+  serviceIds: readonly string[],
+): void {
+  const own = actors.filter(({ id, service_id }) => !isForeign(id) && !isForeign(service_id))
+  for (const { id, service_id } of own)
     if (!id.startsWith('svc-') && !serviceIds.includes(service_id))
       ledger.addViolation(noOrphans, `${id} of a removed service`)
 }
 
 /** Each log is there, has an end, and was streamed to its follower exactly as it is stored. */
-async function checkLogs({ logs }: Storage, { ledger, followers }: Drill, ids: string[]): Promise<void> {
+async function checkLogs(
+  { logs }: Storage,
+  { ledger, followers, isForeign }: Drill,
+  ids: string[],
+): Promise<void> {
   const found = await logs.ids()
-  for (const id of found.filter((id) => !ids.includes(id) && /^(dep|job)-/.test(id)))
-    ledger.addViolation(noOrphans, `the log of ${id}, which is unknown`)
+  const unknown = found.filter((id) => !ids.includes(id) && /^(dep|job)-/.test(id) && !isForeign(id))
+  for (const id of unknown) ledger.addViolation(noOrphans, `the log of ${id}, which is unknown`)
   for (const id of ids) {
     if (!found.includes(id) || !logs.isEnded(id))
       ledger.addViolation('logs end', `the log of ${id} has no end on disk`)

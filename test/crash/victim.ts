@@ -15,6 +15,9 @@ export interface Victim extends Pick<TestDaemon, 'prefix' | 'dataDir' | 'log' | 
   whenHealthy(): Promise<void>
   /** Sends SIGKILL at any stage. */
   kill(): Promise<void>
+  /** Stops responding without losing anything. */
+  pause(): void
+  resume(): void
   /** Sends SIGTERM; returns the exit code. */
   stop(): Promise<number | null>
 }
@@ -80,6 +83,8 @@ export async function openVictim(args: string[], onDeath: (words: string) => voi
       isEnding = true
       await daemon.kill()
     },
+    pause: () => void process.kill(daemon.pid, 'SIGSTOP'),
+    resume: () => void process.kill(daemon.pid, 'SIGCONT'),
     stop() {
       isEnding = true
       return daemon.stop()

@@ -61,8 +61,10 @@ export async function untilLimited(site: Site, { drill }: Book, entry: Datastore
 
 /** Each datastore has one running container with its limits and one volume; there are no others. */
 export async function checkContainers(site: Site, book: Book): Promise<void> {
-  const { ledger } = book.drill
-  const { containers, volumes } = await findLeftovers(site.prefix)
+  const { ledger, isForeign } = book.drill
+  const found = await findLeftovers(site.prefix)
+  const own = (names: string[]) => names.filter((name) => !isForeign(name))
+  const [containers, volumes] = [own(found.containers), own(found.volumes)]
   const names = living(book).map(({ name }) => `${site.prefix}-datastore-${name}`)
   const expected = names.sort().join(', ')
   for (const [what, found] of Object.entries({ containers, volumes }))

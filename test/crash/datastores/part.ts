@@ -1,11 +1,13 @@
-// Two datastores that are written to all the time, and others that come and go.
+// Two datastores that are written to all the time, two with backups and restores, and some that come and go.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { ensureEngine } from '../../support/docker/engine.ts'
 import type { Drill } from '../drill.ts'
 import type { KillPlan } from '../kills.ts'
-import type { Part, PartKind } from '../part.ts'
+import { hasWord, type Part, type PartKind } from '../part.ts'
+import { list } from '../report.ts'
 import { checkContainers, networkUrl, type Site, untilLimited } from './limits.ts'
+import { kinds } from './line-client.ts'
 import { prepareDatastores } from './prepare.ts'
 import { checkPromises, checkRows } from './promises.ts'
 import {
@@ -19,11 +21,12 @@ import {
   remove,
   untilAvailable,
 } from './users.ts'
+import { openVault, useVault, type Vault } from './vault.ts'
 import { checkBreaks, checkWrittenRows, createWriter, type Writer, writeRows } from './writer.ts'
 
 const kills: KillPlan = {
   moments: { start: 20, status: 30, request: 25, any: 25 },
-  statuses: { creating: 4, restarting: 4, failed: 2, deleting: 3, available: 2 },
+  statuses: { creating: 4, restarting: 4, failed: 2, deleting: 3, available: 2, good: 2, done: 3 },
   rareShare: 0.2,
 }
 const recoveryMs = 150_000
@@ -36,9 +39,14 @@ export const datastores: PartKind = {
     const docker = new Docker({ socketPath: (await ensureEngine()).replace('unix://', '') })
     const site = { docker, prefix: drill.victim.prefix, directory: drill.prepared.directory! }
     const entries = [await create(book, 'postgres', 'orders'), await create(book, 'redis', 'queue')]
+    const vaults: Vault[] = []
+    for (const kind of kinds) {
+      const entry = await create(book, kind, `vault-${kind}`)
+      vaults.push(await openVault(drill, site.directory, entry))
+    }
     const writers: Writer[] = []
     for (const entry of entries) writers.push(...(await createWriters(drill, site, entry)))
-    return openPart(book, site, entries, writers)
+    return openPart(book, site, entries, writers, vaults)
   },
 }
 
@@ -51,7 +59,13 @@ async function createWriters(drill: Drill, site: Site, entry: DatastoreEntry): P
   ]
 }
 
-function openPart(book: Book, site: Site, entries: DatastoreEntry[], writers: Writer[]): Part {
+function openPart(
+  book: Book,
+  site: Site,
+  entries: DatastoreEntry[],
+  writers: Writer[],
+  vaults: Vault[],
+): Part {
   const { drill } = book
   const { chance } = drill
   let isWritten = false
@@ -64,6 +78,7 @@ function openPart(book: Book, site: Site, entries: DatastoreEntry[], writers: Wr
       return [
         ...entries.map((entry) => exerciseDatastore(book, entry, chance.fork())),
         churnDatastores(book, chance.fork()),
+        ...vaults.map((vault) => useVault(drill, site.directory, vault, chance.fork())),
       ]
     },
     async outage(chance) {
@@ -91,15 +106,22 @@ function openPart(book: Book, site: Site, entries: DatastoreEntry[], writers: Wr
     },
     checkWithoutDaemon: () => checkWrittenRows(drill, site.directory, writers),
     checkRows: (view, isEmpty) => checkRows(view, book, isEmpty ? [] : living(book)),
+    owns: (text) =>
+      hasWord(text, ['datastore', ...book.datastores.map(({ name }) => name)]) ||
+      /^"?(dst|bak|rst)-/.test(text),
     async removeAll() {
       for (const entry of living(book)) await remove(drill, entry)
     },
     figures: () => [
       ...writers.map((writer): [string, string] => [nameOf(writer), describeWriter(writer)]),
+      ...vaults.map(({ entry, outcomes }): [string, string] => [entry.name, list(outcomes)]),
       ['datastores created', book.datastores.length],
       ['restarts requested', drill.ledger.orders.filter(({ path }) => /restart$/.test(path)).length],
     ],
-    proofs: () => Object.fromEntries(writers.map((writer) => [nameOf(writer), writer.acknowledged.length])),
+    proofs: () => ({
+      ...Object.fromEntries(writers.map((writer) => [nameOf(writer), writer.acknowledged.length])),
+      ...Object.fromEntries(vaults.map(({ entry, outcomes }) => [entry.name, Object.keys(outcomes).length])),
+    }),
   }
 }
 

@@ -58,16 +58,19 @@ async function checkRecord(api: Api, { drill: { ledger } }: Book, entry: Datasto
 
 /** Rows of existing datastores, and no others. */
 export function checkRows(
-  { keysOf }: StoreView,
-  { drill: { ledger } }: Book,
+  view: StoreView,
+  { drill: { ledger, isForeign } }: Book,
   entries: DatastoreEntry[],
 ): void {
+  const keysOf = (table: string) => view.keysOf(table).filter((key) => !isForeign(key))
   const ids = JSON.stringify(entries.map(({ id }) => id).sort())
   for (const table of ['datastores', 'datastore_passwords']) {
     const found = `[${keysOf(table).sort().join()}]`
     if (found !== ids) ledger.addViolation(noOrphans, `${table}: ${ids} are expected, found ${found}`)
   }
-  for (const table of ['names', 'datastore_ports', 'addresses', 'deploy_addresses']) {
+  const [held, given] = ['deploy_addresses', 'addresses'].map((table) => view.keysOf(table).length)
+  if (held !== given) ledger.addViolation(noOrphans, `${given} addresses are given, ${held} are held`)
+  for (const table of ['names', 'datastore_ports', 'deploy_addresses']) {
     const found = keysOf(table)
     if (found.length !== entries.length)
       ledger.addViolation(noOrphans, `${table}: ${found.join(', ')} for ${entries.length} datastores`)

@@ -69,7 +69,7 @@ async function writeRow(
 /** A connection may break because of Docker or a requested restart, never because of a kill. */
 export function checkBreaks({ incidents, ledger, victim }: Drill, writers: Writer[]): void {
   for (const { entry, way, breaks } of writers) {
-    for (const { at, words } of breaks.filter((one) => !incidents.isDisturbed(entry.id, one.at))) {
+    for (const { at, words } of breaks.filter((one) => !incidents.wasDisturbed(entry.id, one.at, one.at))) {
       const { startedAt } = victim.lives.findLast((life) => life.startedAt < at)!
       const text = `${entry.name} by its ${way}, ${at - startedAt} ms after a start of the daemon: ${words}`
       ledger.addViolation('datastores serve without the daemon', text)

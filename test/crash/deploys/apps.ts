@@ -1,6 +1,7 @@
 // The deployed apps: a page that shows its version, a slow start, and sometimes a defect. Each comes from a
 // git repository, an uploaded archive or an image.
 // Only this module knows the versions and whether each one works; the checks query it.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { packArchive } from '../../support/archive/archive.ts'
 import type { Body } from '../../support/daemon/api.ts'
 import { busyboxImage } from '../../support/docker/images.ts'
@@ -69,11 +70,24 @@ export async function createApp(
       const flavor = kind === 'image' && wanted === 'broken' ? 'crashing' : wanted
       const page = `${name} v${versions.length + 1} ${flavor} ${site.nonce}`
       const version: Version = { page, flavor, sha: null }
-      await source.publish(version)
+      await untilPublished(() => source.publish(version))
       versions.push(version)
       return version
     },
     ...source,
+  }
+}
+
+const publishMs = 120_000
+
+/** Versions are made from images of the engine, which may be away. */
+async function untilPublished(publish: () => Promise<void>): Promise<void> {
+  for (const deadline = Date.now() + publishMs; ; await sleep(200)) {
+    try {
+      return await publish()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
   }
 }
 

@@ -29,7 +29,8 @@ export async function checkFiles(storage: Storage, found: Found): Promise<void> 
 /** Each service's newest archive, and no others. */
 function* archiveFaults({ drill, settled }: Found) {
   const directory = join(drill.victim.dataDir, 'archives')
-  const found = existsSync(directory) ? readdirSync(directory).sort() : []
+  const isOwn = (name: string) => !drill.isForeign(name.replace('.tar.gz', ''))
+  const found = existsSync(directory) ? readdirSync(directory).filter(isOwn).sort() : []
   const uploads = settled.deploys.filter(({ entry, record }) => entry.kind === 'upload' && record)
   const newest = settled.services.map(({ entry }) => {
     const own = uploads.filter((upload) => upload.entry.service === entry)
@@ -45,10 +46,10 @@ function* archiveFaults({ drill, settled }: Found) {
 }
 
 /** Exactly the addresses of the existing containers. */
-function* addressFaults({ addresses }: Storage, { docker, settled }: Found) {
+function* addressFaults({ addresses }: Storage, { drill, docker, settled }: Found) {
   const used = docker.containers.map(({ deployId }) => deployId)
   for (const id of addresses.deployIds())
-    if (!used.includes(id)) yield `${id} holds an address without a container`
+    if (!used.includes(id) && !drill.isForeign(id)) yield `${id} holds an address without a container`
   for (const { deployId, index, address, name } of docker.containers) {
     const stored = addresses.get(deployId, index)
     if (stored !== address) yield `${name} is at ${address}, but the record has ${stored}`
@@ -61,9 +62,9 @@ function* addressFaults({ addresses }: Storage, { docker, settled }: Found) {
 }
 
 /** A release exists for everything that can still run: its deploy and its image exist. */
-function* releaseFaults({ releases }: Storage, { docker, settled }: Found) {
+function* releaseFaults({ releases }: Storage, { drill, docker, settled }: Found) {
   const images = docker.images.map(({ name }) => name)
-  for (const id of releases.ids()) {
+  for (const id of [...releases.ids()].filter((id) => !drill.isForeign(id))) {
     const record = settled.recordOf(id)
     if (!record) yield `the release of ${id}, which is unknown`
     else if (!images.includes(record.image))
@@ -85,19 +86,17 @@ function* repetitionFaults(lines: string[], { history }: SettledDeploy, restarts
 }
 
 /** Rows of existing services, and no others. */
-export function checkRows(
-  view: StoreView,
-  { drill: { ledger }, settled }: Pick<Found, 'drill' | 'settled'>,
-): void {
-  const { keysOf } = view
+export function checkRows(view: StoreView, { drill, settled }: Pick<Found, 'drill' | 'settled'>): void {
+  const { ledger, isForeign } = drill
+  const keysOf = (table: string) => view.keysOf(table).filter((key) => !isForeign(key))
   const ids = settled.services.map(({ entry }) => entry.id)
-  checkOwners(view, ledger, ids)
+  checkOwners(view, drill, ids)
   for (const table of ['services', 'env', 'credentials'])
     for (const key of keysOf(table).filter((key) => !ids.includes(JSON.parse(key))))
       ledger.addViolation(noOrphans, `a row of ${table} for ${key}`)
   const pairs = [
     ['names', keysOf('names').length, ids.length],
-    ['addresses', keysOf('addresses').length, keysOf('deploy_addresses').length],
+    ['addresses', view.keysOf('addresses').length, view.keysOf('deploy_addresses').length],
   ] as const
   for (const [table, count, expected] of pairs)
     if (count !== expected) ledger.addViolation(noOrphans, `${table}: ${count} rows, expected ${expected}`)

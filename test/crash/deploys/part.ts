@@ -3,7 +3,7 @@ import { startRegistry } from '../../support/docker/registry.ts'
 import { type DockerState, describeDocker, readDocker, untilAtRest } from '../docker-state.ts'
 import type { Drill } from '../drill.ts'
 import { countBy, type KillPlan } from '../kills.ts'
-import type { Part, PartKind } from '../part.ts'
+import { hasWord, type Part, type PartKind } from '../part.ts'
 import { list } from '../report.ts'
 import { createApp } from './apps.ts'
 import { checkFiles, checkRows } from './files.ts'
@@ -74,7 +74,7 @@ function openPart(book: Book, users: User[]): Part {
       docker = await checkServing(api, book, settled)
     },
     async checkWithoutDaemon() {
-      const after = describeDocker(await readDocker(victim.prefix))
+      const after = describeDocker(await readDocker(victim.prefix, drill.isForeign))
       if (after.join() !== describeDocker(docker).join())
         ledger.addViolation('instances run without the daemon', '', after)
     },
@@ -85,6 +85,9 @@ function openPart(book: Book, users: User[]): Part {
       ),
     checkRows: (view, isEmpty) => checkRows(view, { drill, settled: isEmpty ? nothing : settled }),
     loggedIds: () => settled.deploys.filter(({ record }) => record).map(({ entry }) => entry.id),
+    owns: (text) =>
+      hasWord(text, [...names, ...services.map(({ id }) => id)]) ||
+      book.deploys.has(/dep-[0-9a-z]+/.exec(text)?.[0] ?? ''),
     async removeAll() {
       for (const service of services.filter(({ isDeleted }) => !isDeleted)) await deleteService(book, service)
     },

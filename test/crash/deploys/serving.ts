@@ -18,7 +18,7 @@ const settleMs = 45_000
 export async function checkServing(api: Api, { drill }: Book, settled: Settled): Promise<DockerState> {
   const { prefix } = drill.victim
   for (const deadline = Date.now() + settleMs; ; await sleep(500)) {
-    const docker = await readDocker(prefix)
+    const docker = await readDocker(prefix, drill.isForeign)
     const faults = [...dockerFaults(settled, docker, prefix)]
     for (const service of settled.services) faults.push(...(await pageFaults(service, docker, settled)))
     if (faults.length === 0) return docker

@@ -7,7 +7,7 @@ import { busyboxImage } from '../../support/docker/images.ts'
 import { saveImage } from '../../support/docker/namespace-engine.ts'
 import { createRepository } from '../../support/git/repository.ts'
 import { countBy, type KillPlan } from '../kills.ts'
-import type { Part, PartKind } from '../part.ts'
+import { hasWord, type Part, type PartKind } from '../part.ts'
 import { list } from '../report.ts'
 import { checkOwners, noOrphans } from '../stored.ts'
 import { freePort, listenForMarks } from './marks.ts'
@@ -32,6 +32,8 @@ const kills: KillPlan = {
   statuses: { pending: 4, running: 5, succeeded: 3, failed: 4, canceled: 5, due: 2 },
   rareShare: 0,
 }
+const overlaps = ['skip', 'queue', 'replace'] as const
+const names = ['tools', ...overlaps.map((overlap) => `cron-${overlap}`)]
 const recoveryMs = 150_000
 
 export const jobs: PartKind = {
@@ -50,8 +52,7 @@ export const jobs: PartKind = {
     const repoUrl = repository.directory
     const book: Book = { drill, services: [], entries: new Map(), marks, markPort, repoUrl }
     const tools = await createTools(book)
-    for (const overlap of ['skip', 'queue', 'replace'] as const)
-      await createCron(book, overlap, chance.whole(1, 1e9))
+    for (const overlap of overlaps) await createCron(book, overlap, chance.whole(1, 1e9))
     return openPart(book, tools)
   },
 }
@@ -86,7 +87,7 @@ function openPart(book: Book, tools: JobService): Part {
       // Finished runs have no container, and a cron service has no instance.
       const { containers } = await findLeftovers(victim.prefix)
       const isInstance = (name: string) => name.startsWith(`${victim.prefix}-tools-`) && name.endsWith('-0')
-      for (const name of containers.filter((container) => !isInstance(container)))
+      for (const name of containers.filter((name) => !isInstance(name) && !drill.isForeign(name)))
         ledger.addViolation('containers of finished runs are removed', name)
     },
     checkFiles({ addresses }) {
@@ -95,13 +96,16 @@ function openPart(book: Book, tools: JobService): Part {
     },
     checkRows(view, isEmpty) {
       const ids = isEmpty ? [] : knownIds()
-      checkOwners(view, ledger, isEmpty ? [] : services.map(({ id }) => id))
+      checkOwners(view, drill, isEmpty ? [] : services.map(({ id }) => id))
       for (const { id, final } of view.actors.filter((actor) => actor.id.startsWith('job-'))) {
         if (!final) ledger.addViolation('every run ends', `${id} has not finished on disk`)
         if (!ids.includes(id)) ledger.addViolation(noOrphans, `a row of ${id}, which is unknown`)
       }
     },
     loggedIds: () => [...knownIds(), ...services.map(({ deployId }) => deployId)],
+    owns: (text) =>
+      hasWord(text, [...names, ...services.flatMap(({ id, deployId }) => [id, deployId])]) ||
+      text.startsWith('job-'),
     async removeAll() {
       for (const { id } of services)
         await drill.client.remove(`/services/${id}`, 'delete_disk=true&purge=true')

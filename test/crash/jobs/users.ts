@@ -51,7 +51,8 @@ export const cronServices = ({ services }: Book) => services.filter(({ cron }) =
 
 /** Followed runs whose log has not ended. */
 export function openRuns({ drill }: Book): Set<string> {
-  const open = drill.followers.all.filter(({ isEnded, isGone }) => !isEnded && !isGone)
+  const runs = drill.followers.all.filter(({ id }) => id.startsWith('job-'))
+  const open = runs.filter(({ isEnded, isGone }) => !isEnded && !isGone)
   return new Set(open.map(({ id }) => id))
 }
 
