@@ -13,6 +13,9 @@ export interface StoredResponse {
 /** How long the response to an Idempotency-Key is stored. */
 export const eventLifetimeMs = 24 * 60 * 60 * 1000
 
+/** A response has up to some kilobytes. */
+const maxEvents = 100_000
+
 export function openEvents(store: Store) {
   const responses = store.table<StoredResponse>('events')
   const byTime = store.table<1>('events_by_time')
@@ -40,6 +43,11 @@ export function openEvents(store: Store) {
           }
         })
       }
+    },
+    /** Deletes the oldest beyond a number: callers choose the ids, and may send many. */
+    async forgetSurplus(retained = maxEvents): Promise<void> {
+      const [newest] = byTime.keys({ reverse: true, offset: retained, limit: 1 }) as Iterable<string[]>
+      if (newest) await this.forgetBefore(`${newest[0]}~`)
     },
   }
 }

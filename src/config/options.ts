@@ -143,6 +143,13 @@ export const options = {
   'default-cpu-limit': option('CPUs per instance by default', '1', cpus),
   'pids-limit': option('processes per instance', '1024', integer(16, 1_000_000)),
   'keep-images': option('images retained per service', '5', integer(1, 1000)),
+  'keep-deploys': option('deploys retained per service, with their logs', '200', integer(10, 100_000)),
+  'keep-runs': option('job runs retained per service, with their logs', '1000', integer(10, 100_000)),
+  'finished-log-size': option(
+    'MiB of logs of deploys retained per service, and the same for those of job runs',
+    '1024',
+    integer(1, 1024 * 1024),
+  ),
   'static-image': option(
     'image that serves /site of a static site on $PORT; by default nginx, configured by Berth',
     '',

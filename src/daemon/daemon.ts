@@ -95,7 +95,11 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
   alerts.start()
-  const forgetting = startRecordRetention(storage, ports.owner, logger)
+  const forgetting = startRecordRetention(storage, ports.owner, logger, {
+    keepDeploys: config['keep-deploys'],
+    keepRuns: config['keep-runs'],
+    logBytes: config['finished-log-size'] * 1024 * 1024,
+  })
   const url = `http://${name}:${api.port}`
   const parked = logParked(storage, logger)
   logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')

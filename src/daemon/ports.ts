@@ -162,6 +162,7 @@ function settingsOf(config: Config, dataDir: string) {
     defaultCpuLimit: config['default-cpu-limit'],
     pidsLimit: config['pids-limit'],
     keepImages: config['keep-images'],
+    keepRuns: config['keep-runs'],
     minFreeDiskMb: config['min-free-disk'],
     trashDays: config['trash-days'],
     localRepositories: config['local-repositories'],

@@ -19,19 +19,39 @@ const alertLifetimeMs = 90 * 24 * hourMs
 /** Per channel. */
 const maxRetainedNotifications = 1000
 
+/** Each browser that signs in has one; those that were not used for long end first. */
+const maxSessions = 1000
+
+/** Of each service. */
+export interface RetentionLimits {
+  keepDeploys: number
+  keepRuns: number
+  /** Of the logs of its deploys, and the same for those of its job runs. */
+  logBytes: number
+}
+
+export const standardLimits: RetentionLimits = {
+  keepDeploys: 200,
+  keepRuns: 1000,
+  logBytes: 1024 * 1024 * 1024,
+}
+
 export function startRecordRetention(
   storage: Storage,
   owner: Owner,
   logger: Logger,
+  limits = standardLimits,
 ): { stop(): Promise<void> } {
   const removeOldRecords = async () => {
     const expired = Date.now() - eventLifetimeMs
     await storage.events.forgetBefore(new Date(expired).toISOString())
+    await storage.events.forgetSurplus()
     // Certificates of the server's own hosts: those of a service are deleted with it.
     await storage.actors.removeFinal('certificate', expired)
     await storage.actors.removeFinal('datastore', expired)
     await storage.actors.removeFinal('backup', expired, null)
     await storage.actors.removeFinal('disk-removal', expired, null)
+    await storage.actors.removeFinal('service-removal', expired, null)
     await storage.actors.removeFinal('git-connection', expired)
     await storage.gitAuthorizations.forgetExpired(Date.now())
     await storage.activity.trim()
@@ -44,8 +64,10 @@ export function startRecordRetention(
     for (const { id } of storage.notificationChannels.list()) {
       await storage.actors.removeOlder('notification', id, maxRetainedNotifications)
     }
-    await forgetOldDeploys(storage, owner)
+    await forgetOldDeploys(storage, owner, limits)
+    await forgetOldRuns(storage, limits)
     await removeExpiredCredentials(storage)
+    await endSurplusSessions(storage)
   }
   const rounds = [
     repeat(hourMs, logger, removeOldRecords),
@@ -78,18 +100,54 @@ function repeat(intervalMs: number, logger: Logger, work: () => Promise<void>) {
   }
 }
 
-/** Per service. */
-export const maxRetainedDeploys = 200
+async function endSurplusSessions({ sessions }: Storage): Promise<void> {
+  const newestFirst = sessions.list().sort((a, b) => (a.last_used_at > b.last_used_at ? -1 : 1))
+  const surplus = new Set(newestFirst.slice(maxSessions).map(({ id }) => id))
+  await sessions.removeWhere(({ id }) => surplus.has(id))
+}
+
+/** However large their logs are. */
+const leastRetained = 10
 
 /** Except the newest of each service, and those still referred to. Logs go with their deploys. */
-export async function forgetOldDeploys(storage: Storage, owner: Owner): Promise<void> {
+export async function forgetOldDeploys(
+  storage: Storage,
+  owner: Owner,
+  limits: RetentionLimits = standardLimits,
+): Promise<void> {
   for (const service of storage.services.list()) {
     const isRetained = (id: string) => isReferenced(storage, owner, service, id)
-    for (const id of await storage.actors.removeOlder('deploy', service.id, maxRetainedDeploys, isRetained)) {
+    const count = await retainedCount(storage, 'deploy', service.id, limits.keepDeploys, limits)
+    for (const id of await storage.actors.removeOlder('deploy', service.id, count, isRetained)) {
       await storage.releases.remove(id)
       await storage.logs.remove(id)
     }
   }
+}
+
+async function forgetOldRuns(storage: Storage, limits: RetentionLimits): Promise<void> {
+  for (const { id: serviceId } of storage.services.list()) {
+    const count = await retainedCount(storage, 'job-run', serviceId, limits.keepRuns, limits)
+    for (const id of await storage.actors.removeOlder('job-run', serviceId, count)) {
+      await storage.logs.remove(id)
+    }
+  }
+}
+
+/** The newest ones whose logs have room together. */
+async function retainedCount(
+  { actors, logs }: Storage,
+  kind: string,
+  serviceId: string,
+  wanted: number,
+  { logBytes }: RetentionLimits,
+): Promise<number> {
+  let sizeBytes = 0
+  for (const [place, id] of actors.ids(kind, serviceId, wanted).entries()) {
+    sizeBytes += await logs.sizeOf(id)
+    if (sizeBytes > logBytes) return Math.min(wanted, Math.max(leastRetained, place))
+  }
+  return wanted
 }
 
 function isReferenced(storage: Storage, owner: Owner, service: ServiceRow, id: string): boolean {

@@ -2,7 +2,7 @@
 // waits and never throws for the disk; callers with much output await `flush` regularly. A crash of the
 // process loses no line that was shown. A power cut may, except in logs that have ended.
 import * as fs from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StorageError } from '../store/errors.ts'
 import { Log, type LogContext, type LogLimits } from './log.ts'
@@ -124,6 +124,19 @@ export class Logs {
       if (this.#isClosed) return
       await this.#open(id).expire()
     }
+  }
+
+  /** Of the files of one log; 0 without any. */
+  async sizeOf(id: string): Promise<number> {
+    const directory = join(this.#directory, id)
+    const names = await readdir(directory).catch(() => [])
+    const sizes = names.map((name) =>
+      stat(join(directory, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    )
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   }
 
   async remove(id: string): Promise<void> {

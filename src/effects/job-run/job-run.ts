@@ -229,9 +229,6 @@ async function isStillRunning({ instances }: JobRunPorts, name: string): Promise
   return instance !== null && !isEnded(instance)
 }
 
-/** Per service; older runs are deleted with their logs. */
-const maxRetainedRuns = 1000
-
 /** Clients that follow the log do not wait for the container, the address and old runs. */
 async function clearRun(
   ports: JobRunPorts,
@@ -243,7 +240,8 @@ async function clearRun(
   ports.jobSlots.release(id)
   await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
   await ports.storage.addresses.release(id)
-  for (const old of await ports.storage.actors.removeOlder('job-run', serviceId, maxRetainedRuns)) {
+  const { actors } = ports.storage
+  for (const old of await actors.removeOlder('job-run', serviceId, ports.settings.keepRuns)) {
     await ports.storage.logs.remove(old)
   }
 }

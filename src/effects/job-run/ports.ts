@@ -7,5 +7,5 @@ import type { JobSlots } from './job-slots.ts'
 export interface JobRunPorts extends SharedPorts, EnginePorts, AddressPorts {
   instances: Instances
   jobSlots: JobSlots
-  settings: DefaultLimits
+  settings: DefaultLimits & { keepRuns: number }
 }

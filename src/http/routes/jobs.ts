@@ -34,7 +34,7 @@ export const jobRoutes = tagged('Jobs', [
   }),
   get('/services/{id}/jobs', {
     ...readsService,
-    summary: 'Lists the job runs of a service, newest first; the newest 1000 are kept',
+    summary: 'Lists the job runs of a service, newest first; by default the newest 1000 are kept',
     query: JobListQuery,
     response: z.array(JobRun),
     handler: (call) => pageOfService(call, 'job-run', (record) => toJobRun(call.context.storage, record)),

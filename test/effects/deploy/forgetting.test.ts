@@ -1,7 +1,7 @@
 // The newest two hundred deploys of a service stay on record, and older ones that are still referenced.
 import { deepEqual, equal } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { forgetOldDeploys, maxRetainedDeploys } from '../../../src/daemon/record-retention.ts'
+import { forgetOldDeploys, standardLimits } from '../../../src/daemon/record-retention.ts'
 import { imageName } from '../../../src/docker/engine/names.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../support/supervisor/supervision.ts'
@@ -34,7 +34,7 @@ async function openShop(t: TestContext) {
   const freeze = (id: string) =>
     storage.releases.freeze(id, () => ({ settings: serviceRow(), env: [], resolved: null }))
   const fill = async () => {
-    for (let count = 0; count < maxRetainedDeploys; count++) await add('deploy')
+    for (let count = 0; count < standardLimits.keepDeploys; count++) await add('deploy')
   }
   return { storage, add, addBuilt, freeze, fill, imageOf }
 }
@@ -47,13 +47,13 @@ test('older deploys are deleted with record, history, release and log; the newes
 
   await forgetOldDeploys(storage, owner)
 
-  equal(storage.actors.ids('deploy', 'svc-1').length, maxRetainedDeploys)
+  equal(storage.actors.ids('deploy', 'svc-1').length, standardLimits.keepDeploys)
   for (const id of old) {
     deepEqual([storage.actors.record(id), storage.actors.history(id)], [null, []])
     equal(storage.releases.has(id), false)
   }
   const logs = await storage.logs.ids()
-  equal(logs.length, maxRetainedDeploys)
+  equal(logs.length, standardLimits.keepDeploys)
   deepEqual(
     logs.filter((id) => old.includes(id)),
     [],
