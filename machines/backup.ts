@@ -1,4 +1,4 @@
-// A backup of a datastore: a dump file, which is good only after it was read back and checked.
+// A backup of a datastore: a dump at a backup place, good only after it was read back and checked.
 // Only the event `delete` removes a good backup. A failure removes only its own partial file.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { DatastoreKind } from './datastore/datastore-context.ts'
@@ -24,6 +24,8 @@ export interface BackupInput {
   datastoreName: string
   kind: DatastoreKind
   version: string
+  /** The name of its backup place; the folder if it is missing, as in earlier versions. */
+  place?: string
   /** `final` before its datastore was deleted. */
   trigger: 'manual' | 'schedule' | 'final'
   at: string
@@ -72,8 +74,8 @@ const backup = setup({
 })
 
 const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => {
-  const { id, datastoreId, datastoreName, kind, version, at } = context
-  return { id, datastoreId, datastoreName, kind, version, at }
+  const { id, datastoreId, datastoreName, kind, version, place, at } = context
+  return { id, datastoreId, datastoreName, kind, version, ...(place && { place }), at }
 }
 
 export const machine = backup.createMachine({
@@ -205,6 +207,7 @@ export function toRecord(snapshot: BackupSnapshot) {
     datastore: context.datastoreName,
     kind: context.kind,
     version: context.version,
+    place: context.place ?? 'folder',
     trigger: context.trigger,
     status: status as 'running' | 'good' | 'failed' | 'deleting' | 'deleted',
     phase: context.phase,

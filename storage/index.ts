@@ -13,6 +13,7 @@ import { Actors, type ToRecord } from './actors/actors.ts'
 import { Addresses } from './addresses.ts'
 import { openAlerts } from './alerts.ts'
 import { openArchives } from './archives.ts'
+import { openBackupPlaces } from './backup-places.ts'
 import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
 import { Datastores } from './datastores.ts'
@@ -153,6 +154,7 @@ async function openTables(
     datastores,
     nameOf,
     activity,
+    backupPlaces: openBackupPlaces(store, sealer),
     env: openEnv(store, sealer),
     notificationChannels: openNotificationChannels(store, sealer),
     registries: openRegistries(store, sealer),

@@ -15,6 +15,10 @@ export interface BackupPlan {
   /** A cron schedule in UTC; null for never. */
   schedule: string | null
   keep: number
+  /** Older scheduled backups are removed, too; without it, of any age stay. */
+  keepDays?: number | null
+  /** The name of a backup place; without it, that of the server. */
+  place?: string | null
 }
 
 export interface DatastoreInput extends DatastoreLimits {

@@ -29,6 +29,8 @@ export function toRecord(snapshot: DatastoreSnapshot) {
     },
     backup_schedule: context.backups.schedule,
     backup_keep: context.backups.keep,
+    backup_keep_days: context.backups.keepDays ?? null,
+    backup_place: context.backups.place ?? null,
     /** The next backup is the first one that was due after this. */
     backups_since: context.backupsSince,
     /** Also null when it can no longer be restored. */

@@ -380,10 +380,12 @@ export const machine = datastore.createMachine({
             // A new schedule counts from now on: backups that an earlier one missed are not caught up.
             'backups.set': {
               target: '.planning',
-              actions: assign(({ context, event: { schedule, keep, at } }) => ({
+              actions: assign(({ context, event: { schedule, keep, keepDays, place, at } }) => ({
                 backups: {
                   schedule: schedule === undefined ? context.backups.schedule : schedule,
                   keep: keep ?? context.backups.keep,
+                  keepDays: (keepDays === undefined ? context.backups.keepDays : keepDays) ?? null,
+                  place: (place === undefined ? context.backups.place : place) ?? null,
                 },
                 backupsSince: schedule === undefined ? context.backupsSince : at,
                 updatedAt: at,

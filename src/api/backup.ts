@@ -81,7 +81,8 @@ export const Backup = z
     attempts: z.int().describe('The number of attempts.'),
     next_attempt_at: nextAttemptAt,
     sha256: text.describe('Checksum of the backup file; null until the file is complete.'),
-    file: z.string().describe('Path on the server.'),
+    place: z.string().describe('Name of its backup place; `folder` is the backup directory of the server.'),
+    file: z.string().describe('Path on the server, or `s3://bucket/key`.'),
   })
   .meta({ id: 'Backup', description: 'A backup of a datastore.' })
 export type Backup = z.output<typeof Backup>

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { failure } from './parts/failure.ts'
 import {
+  clearable,
+  clearableByZero,
   cpuLimit,
   createdAt,
   finishedAt,
@@ -127,6 +129,12 @@ const backups = {
   backup_keep: optional(z.int().min(1).max(1000)).describe(
     'Number of scheduled backups to keep; 7 by default.',
   ),
+  backup_keep_days: clearableByZero(z.int().min(0).max(3650)).describe(
+    'Days after which a newer scheduled backup also removes an older one; 0, or no value, for no such limit.',
+  ),
+  backup_place: clearable(z.string().max(64)).describe(
+    'Name of the backup place of new backups; empty, or no value, for the default of the server.',
+  ),
 }
 
 export const CreateDatastore = z
@@ -191,6 +199,8 @@ export const Datastore = z
     cpu_limit: z.number().nullable().describe('CPUs; null for the server default.'),
     backup_schedule: text.describe('Cron expression in UTC; null without a schedule.'),
     backup_keep: z.int().describe('The number of scheduled backups to keep.'),
+    backup_keep_days: whole.describe('Days for which scheduled backups are kept; null for no such limit.'),
+    backup_place: text.describe('The place of new backups; null for the default of the server.'),
     shared_network: z.boolean().describe('Whether every service may connect.'),
     upgrade,
     former,

@@ -14,6 +14,7 @@ const shownKinds = actorKinds.filter((kind) => !hiddenKinds.some((hidden) => hid
 const feedKinds = [
   ...shownKinds,
   'account',
+  'backup-place',
   'disk',
   'env',
   'instance',

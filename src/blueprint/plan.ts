@@ -165,7 +165,15 @@ export function changedDomains({ domains }: WantedService, current: Current): Ad
 
 /** What a datastore is created with, and keeps. */
 export const fixedSettings = ['kind', 'version', 'database', 'username'] as const
-const limits = ['memory_limit_mb', 'cpu_limit', 'backup_schedule', 'backup_keep', 'shared_network'] as const
+const limits = [
+  'memory_limit_mb',
+  'cpu_limit',
+  'backup_schedule',
+  'backup_keep',
+  'backup_keep_days',
+  'backup_place',
+  'shared_network',
+] as const
 
 function compareDatastore({ name, settings }: WantedDatastore, current: Datastore | undefined): Change {
   const compared = current ? limits : [...fixedSettings.slice(1), ...limits]

@@ -56,12 +56,13 @@ function isReference(value: string): boolean {
 }
 
 function toFileDatastore({ name, kind, version, database, username, ...datastore }: Datastore) {
-  const { memory_limit_mb, cpu_limit, backup_schedule, backup_keep, shared_network } = datastore
+  const { memory_limit_mb, cpu_limit, backup_schedule, backup_keep, backup_keep_days } = datastore
+  const { backup_place, shared_network } = datastore
   const named = kind === 'redis' || database === name.replaceAll('-', '_') ? {} : { database }
   const owned = kind === 'redis' || username === database ? {} : { username }
-  const kept = backup_schedule === null ? {} : { backup_schedule, backup_keep }
+  const kept = backup_schedule === null ? {} : { backup_schedule, backup_keep, backup_keep_days }
   const shared = shared_network ? { shared_network } : {}
-  return { kind, version, ...named, ...owned, memory_limit_mb, cpu_limit, ...kept, ...shared }
+  return { kind, version, ...named, ...owned, memory_limit_mb, cpu_limit, ...kept, backup_place, ...shared }
 }
 
 /** Without null, empty lists and empty maps, at any depth but that of the names. */

@@ -6,6 +6,7 @@ import { version } from '../version.ts'
 import { openSession } from './client/session.ts'
 import { BerthCommand, perform, printFailure } from './command.ts'
 import { addBlueprintCommands } from './commands/blueprint.ts'
+import { addBackupPlaceCommands } from './commands/data/backup-places.ts'
 import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
 import { addTrashCommands } from './commands/data/trash.ts'
@@ -58,7 +59,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
   'Blueprints:': [addBlueprintCommands, addImportCommands],
   'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addInstanceCommands],
   'Jobs:': [addJobCommands, addScheduleCommands],
-  'Data:': [addDatastoreCommands, addDiskCommands, addTrashCommands],
+  'Data:': [addDatastoreCommands, addBackupPlaceCommands, addDiskCommands, addTrashCommands],
   'Server:': [
     addLoginCommands,
     addServerCommands,

@@ -67,6 +67,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     observe: createObserver(ports),
     doctor: createDoctor(config, ports),
     clients: openClients(ports),
+    backupPlaces: ports.places,
     git: openGitAccounts(ports),
     parse,
     dashboard: openDashboard(),

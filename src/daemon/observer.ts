@@ -26,6 +26,7 @@ type Parts = Pick<
   | 'storage'
   | 'instanceMetrics'
   | 'progress'
+  | 'places'
   | 'degradedReasons'
   | 'builderWatch'
 >

@@ -21,6 +21,7 @@ import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/networks.ts'
 import type { Publication } from '../domain/domains.ts'
 import type { TransferProgress } from '../effects/backup/ports.ts'
+import { openBackupPlaces } from '../effects/backup-place/backup-places.ts'
 import { keepImageVolumes } from '../effects/disk/image-volumes.ts'
 import { createInstanceEvents } from '../effects/engine/instance-events.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
@@ -84,6 +85,7 @@ export function openPorts(
     ...watch,
     datastores: openDatastores(engine, owner),
     tools: openOneShotContainers(engine, owner),
+    places: openBackupPlaces({ storage, settings }),
     progress: new Map() as TransferProgress,
     actors: supervisor,
     ...builds.parts,

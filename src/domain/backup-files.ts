@@ -1,5 +1,4 @@
 // Files with the data of a datastore: their paths, and their formats by the first bytes. Pure.
-import { join } from 'node:path'
 import type { DatastoreKind } from './datastore-urls.ts'
 
 export const backupFormats = {
@@ -10,6 +9,9 @@ export const backupFormats = {
   },
   redis: { suffix: 'rdb', magic: 'REDIS', noun: 'an RDB file (redis-cli --rdb)' },
 } as const satisfies Record<DatastoreKind, object>
+
+/** The backup place that is the backup directory of the server. */
+export const folderPlace = 'folder'
 
 export interface BackupFileRef {
   id: string
@@ -25,8 +27,14 @@ export function backupFileName({ id, datastoreName, kind, at }: BackupFileRef): 
   return `${datastoreName}-${stamp}-${id.slice(-6)}.${backupFormats[kind].suffix}`
 }
 
-export function backupPath(directory: string, place: BackupFileRef): string {
-  return join(directory, place.datastoreName, backupFileName(place))
+/** Where it is. Backups of earlier versions have no place: they are in the folder. */
+export function backupAddress(backup: BackupFileRef & { place?: string | undefined }) {
+  return { place: backup.place ?? folderPlace, name: backupObjectName(backup) }
+}
+
+/** Its name at a backup place. */
+export function backupObjectName(backup: BackupFileRef): string {
+  return `${backup.datastoreName}/${backupFileName(backup)}`
 }
 
 export const headBytes = 512

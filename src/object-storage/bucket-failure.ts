@@ -14,7 +14,7 @@ interface SdkError {
   $response?: { statusCode?: number; headers?: Record<string, string> }
 }
 
-const keyHint = 'berth backup-place add NAME … again, with a key of this bucket'
+const keyHint = 'berth backup-places add, with the same name and a key of this bucket, replaces it'
 const regionHint = 'check --region and --endpoint'
 const unitHint = 'it may be busy: try again later'
 

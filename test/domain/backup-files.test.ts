@@ -1,7 +1,7 @@
 // Names of backup files: readable, sorted by time, and unique.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backupFileName, backupPath } from '../../src/domain/backup-files.ts'
+import { backupAddress, backupFileName } from '../../src/domain/backup-files.ts'
 import { createIds } from '../../storage/store/ids.ts'
 
 const dumpPlace = {
@@ -16,8 +16,10 @@ test('a name contains the datastore, the time and the kind', () => {
   assert.equal(backupFileName({ ...dumpPlace, kind: 'redis' }), 'shop-db-20260102T030405Z-9k3f2a.rdb')
 })
 
-test('each datastore has its own folder', () => {
-  assert.equal(backupPath('/mnt/b', dumpPlace), '/mnt/b/shop-db/shop-db-20260102T030405Z-9k3f2a.dump')
+test('each datastore has its own folder, and a backup without a place is in the folder of the server', () => {
+  const name = 'shop-db/shop-db-20260102T030405Z-9k3f2a.dump'
+  assert.deepEqual(backupAddress(dumpPlace), { place: 'folder', name })
+  assert.deepEqual(backupAddress({ ...dumpPlace, place: 'offsite' }), { place: 'offsite', name })
 })
 
 test('names of one datastore sort by creation, and are unique within a second', () => {

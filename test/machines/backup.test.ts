@@ -54,6 +54,7 @@ test('a backup is dumped, verified, and stored', async () => {
     datastore: 'shop-db',
     kind: 'postgres',
     version: '17',
+    place: 'folder',
     trigger: 'manual',
     status: 'good',
     phase: null,

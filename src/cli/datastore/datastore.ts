@@ -58,6 +58,7 @@ export function showDatastore(out: Output, datastore: Datastore): void {
     ['memory', sizeOf(datastore)],
     ['cpu', String(datastore.cpu_limit ?? 'default')],
     ['backups', backupsSummary(datastore)],
+    ['backup place', datastore.backup_place],
     ['upgrade', upgradeSummary(datastore)],
     ['former version', formerSummary(datastore)],
     ['created', age(datastore.created_at)],
@@ -77,10 +78,12 @@ function formerSummary({ name, former }: Datastore): string | null {
 function backupsSummary({
   backup_schedule: schedule,
   backup_keep: keep,
+  backup_keep_days: days,
   next_backup_at: at,
 }: Datastore): string {
   if (schedule === null || at === null) return 'no scheduled backups'
-  return `${schedule} (UTC), ${keep} kept, next in ${span((Date.parse(at) - Date.now()) / 1000)}`
+  const kept = `${keep} kept${days === null ? '' : ` for ${days} days`}`
+  return `${schedule} (UTC), ${kept}, next in ${span((Date.parse(at) - Date.now()) / 1000)}`
 }
 
 function untilNext({ status, next_attempt_at: at }: Datastore): string | null {

@@ -1,6 +1,4 @@
-// The effects of a backup: a dump of the datastore in a file, which the server's own programs read back.
-import { createHash } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+// The effects of a backup: a dump at a backup place, which the programs of its datastore read back.
 import type { BackupRecord, BackupSlotInput, DumpFacts, machine } from '../../../machines/backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -10,37 +8,58 @@ import type {
   OneShotStreams,
 } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
+import { backupAddress, folderPlace } from '../../domain/backup-files.ts'
 import type { Credentials, DatastoreKind } from '../../domain/datastore-urls.ts'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { measured } from '../../object-storage/measured.ts'
+import type { StoredObject } from '../../object-storage/object-store.ts'
+import { putPushed } from '../../object-storage/pushed.ts'
 import { type Datastore, findDatastore, limitsOf, maskPassword } from '../datastore/access.ts'
 import { imageOf, postgresEnv } from '../datastore/kind.ts'
-import { guardDirectory } from '../disk/disk.ts'
+import { checkFreeDisk, guardDirectory } from '../disk/disk.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
 import { bind } from '../ports.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
-import { createDraft, findFile, publishDraft, readFile, removeFile } from './file.ts'
 import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
 
 export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
-  const remove = async (input: BackupSlotInput, signal: AbortSignal) => {
-    const work = async () => {
-      await ports.tools.remove(input.id)
-      await removeFile(ports.settings, input)
-    }
-    // The backup directory may be missing or unwritable for a while.
-    await retryUntilCleanedUp(ports, input.id, signal, work, () => true)
-  }
   return {
-    ...bind(ports, { dumpDatastore, checkBackup, pruneBackups }),
-    discardDump: remove,
-    removeBackup: remove,
+    ...bind(ports, { dumpDatastore, checkBackup, pruneBackups, discardDump, removeBackup }),
     awaitRetry: awaitExpiry,
+  }
+}
+
+/** The place may be unreachable for a while. */
+async function removeBackup(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
+  const { place, name } = backupAddress(input)
+  const work = async () => {
+    await ports.tools.remove(input.id)
+    // A place that was removed keeps its objects.
+    if (ports.places.has(place)) await ports.places.open(place).remove(name, signal)
+  }
+  await retryUntilCleanedUp(ports, input.id, signal, work, () => true)
+}
+
+/** A bucket that cannot be reached must not hide the failure: the next attempt or the deletion removes it. */
+async function discardDump(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
+  const { place, name } = backupAddress(input)
+  if (place === folderPlace) return removeBackup(ports, input, signal)
+  await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
+  try {
+    if (ports.places.has(place)) await ports.places.open(place).remove(name, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    ports.logger.warn(
+      { actor: input.id, place, reason: messageOf(error) },
+      'a failed backup may have left parts',
+    )
   }
 }
 
 const serveTimeoutMs = 120_000
 const pollIntervalMs = 500
+const dayMs = 24 * 60 * 60_000
 
 interface BackupFormat {
   dump(credentials: Credentials): Command
@@ -67,7 +86,12 @@ export function dumpDatastore(ports: BackupPorts, input: BackupSlotInput, signal
   return retryWhileEngineUnavailable(ports, signal, async () => {
     const datastore = await waitUntilServing(ports, input.datastoreId, signal)
     try {
+      if (backupAddress(input).place !== folderPlace) return await dump(ports, datastore, input, signal)
       const guarded = { what: 'a backup', directory: ports.settings.backupDir }
+      await checkFreeDisk(ports.settings, guarded.what, guarded.directory).catch((error: unknown) => {
+        // A missing folder is created, or reported.
+        if (codeOf(error) !== 'ENOENT') throw error
+      })
       return await guardDirectory(ports, guarded, signal, (bound) => dump(ports, datastore, input, bound))
     } finally {
       ports.progress.delete(input.id)
@@ -75,22 +99,23 @@ export function dumpDatastore(ports: BackupPorts, input: BackupSlotInput, signal
   })
 }
 
-async function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotInput, signal: AbortSignal) {
-  const draft = await createDraft(ports.settings, input)
-  const hash = createHash('sha256')
-  const output = async (piece: Uint8Array) => {
-    hash.update(piece)
-    await draft.write(piece)
-    ports.progress.set(input.id, { doneBytes: draft.sizeBytes(), totalBytes: null })
-  }
-  try {
-    const command = formats[input.kind].dump(datastore.credentials)
-    const run = { id: input.id, command, sharesNetwork: true, output }
-    await useTool(ports, datastore, run, 'backup_failed', signal)
-  } finally {
-    await draft.close()
-  }
-  return { sizeBytes: draft.sizeBytes(), sha256: hash.digest('hex') }
+function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotInput, signal: AbortSignal) {
+  const { place, name } = backupAddress(input)
+  const store = ports.places.open(place)
+  const command = formats[input.kind].dump(datastore.credentials)
+  let doneBytes = 0
+  return putPushed(
+    (content) => store.put(name, content, signal),
+    (push) => {
+      const output = async (piece: Uint8Array) => {
+        await push(piece)
+        doneBytes += piece.length
+        ports.progress.set(input.id, { doneBytes, totalBytes: null })
+      }
+      const run = { id: input.id, command, sharesNetwork: true, output }
+      return useTool(ports, datastore, run, 'backup_failed', signal)
+    },
+  )
 }
 
 /** Also waits out an upgrade. Throws `datastore_failed` if it stays away, `not_found` if it was deleted. */
@@ -111,42 +136,45 @@ export async function waitUntilServing(
 }
 
 async function checkBackup(ports: BackupPorts, input: BackupSlotInput & DumpFacts, signal: AbortSignal) {
-  const path = await findFile(ports.settings, input)
-  const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, () =>
-    verifyFile(ports, findDatastore(ports, input.datastoreId), { id: input.id, path }, signal),
-  )
+  const { place, name } = backupAddress(input)
+  const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, async () => {
+    const stored = await ports.places.open(place).get(name, signal)
+    return verifyDump(ports, findDatastore(ports, input.datastoreId), { id: input.id, stored }, signal)
+  })
   if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
-    throw new Failure('backup_failed', 'the backup read back from disk differs from what was written')
-  await publishDraft(ports.settings, input)
+    throw new Failure('backup_failed', 'what was read back differs from what was written')
 }
 
-/** Reads the whole file. Throws `backup_failed` with the reason if the backup is incomplete. */
-export async function verifyFile(
+/** Reads all of it. Throws `backup_failed` with the reason if the dump is incomplete. */
+export async function verifyDump(
   ports: ToolPorts & TransferPorts,
   datastore: Datastore,
-  { id, path }: { id: string; path: string },
+  { id, stored }: { id: string; stored: StoredObject },
   signal: AbortSignal,
 ): Promise<DumpFacts> {
-  const { size } = await stat(path).catch(() => {
-    throw new Failure('backup_failed', `${path} is gone`)
-  })
-  const hash = createHash('sha256')
-  let sizeBytes = 0
-  async function* content() {
-    for await (const piece of readFile(ports, { id, path, sizeBytes: size }, signal)) {
-      hash.update(piece)
-      sizeBytes += piece.length
-      yield piece
-    }
-  }
+  const { content, facts } = measured(reported(ports, id, stored))
   try {
     const { check: command } = formats[datastore.record.kind]
-    const run = { id, command, sharesNetwork: false, input: content() }
+    const run = { id, command, sharesNetwork: false, input: content }
     const complaint = findToolError(await runTool(ports, datastore, run, signal), datastore)
     if (complaint !== null) throw new Failure('backup_failed', `it is incomplete: ${complaint}`)
-    return { sizeBytes, sha256: hash.digest('hex') }
+    return facts()
   } finally {
     ports.progress.delete(id)
+  }
+}
+
+/** Reports the progress of the actor that reads it. */
+export async function* reported(
+  { progress }: TransferPorts,
+  id: string,
+  { sizeBytes, content }: StoredObject,
+): AsyncGenerator<Uint8Array> {
+  let doneBytes = 0
+  for await (const piece of content) {
+    doneBytes += piece.length
+    progress.set(id, { doneBytes, totalBytes: sizeBytes })
+    yield piece
   }
 }
 
@@ -157,7 +185,9 @@ export async function pruneBackups(
 ) {
   const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
   if (datastore !== null) {
-    const over = findExpired(backupsOf(ports, datastoreId), datastore.backup_keep)
+    const { backup_keep: keep, backup_keep_days: days } = datastore
+    const endOfLife = days ? new Date(Date.now() - days * dayMs).toISOString() : ''
+    const over = findExpired(backupsOf(ports, datastoreId), keep, endOfLife)
     for (const { id } of over)
       await ports.actors.send(id, { type: 'delete', at: isoNow(), by: 'the schedule' })
   }
@@ -169,11 +199,16 @@ export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, datastoreId
   return records.filter((record) => record !== null)
 }
 
-/** Successful scheduled backups beyond the newest `keep`, and failed ones older than those. Newest first. */
-function findExpired(backups: BackupRecord[], keep: number): BackupRecord[] {
+/**
+ * Successful scheduled backups beyond the newest `keep`, those from before that time except the newest, and
+ * failed ones older than those that stay. Newest first.
+ */
+function findExpired(backups: BackupRecord[], keep: number, endOfLife: string): BackupRecord[] {
   const scheduled = backups.filter(({ trigger }) => trigger === 'schedule')
-  const oldest = scheduled.filter(({ status }) => status === 'good')[keep - 1]
-  if (oldest === undefined) return []
+  const good = scheduled.filter(({ status }) => status === 'good')
+  const kept = good.slice(0, keep).filter(({ created_at: at }, index) => index === 0 || !(at < endOfLife))
+  const oldest = kept.at(-1)
+  if (oldest === undefined || (kept.length < keep && kept.length === good.length)) return []
   const hasEnded = ({ id, status }: BackupRecord) =>
     id < oldest.id && (status === 'good' || status === 'failed')
   return scheduled.filter(hasEnded)

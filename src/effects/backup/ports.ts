@@ -1,4 +1,5 @@
 import type { OneShotContainers } from '../../docker/containers/one-shot-containers.ts'
+import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import type { DatastoreImages } from '../datastore/kind.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
@@ -10,6 +11,7 @@ export interface BackupPorts
     TransferPorts,
     Pick<EnginePorts, 'owner' | 'engineReady'> {
   settings: BackupSettings
+  places: BackupPlaces
 }
 
 export interface BackupSettings extends ToolSettings, FreeDiskSettings {

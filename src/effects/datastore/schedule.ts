@@ -3,6 +3,7 @@
 import type { BackupInput } from '../../../machines/backup.ts'
 import type { DatastoreSlot } from '../../../machines/datastore/datastore-context.ts'
 import type { By } from '../../../storage/actors/actors.ts'
+import { folderPlace } from '../../domain/backup-files.ts'
 import { nextTime } from '../../domain/schedule.ts'
 import { backupsOf } from '../backup/backup.ts'
 import { bySchedule } from '../by.ts'
@@ -44,7 +45,8 @@ export async function spawnBackup(
   trigger: BackupInput['trigger'],
   by: By,
 ): Promise<void> {
-  const datastoreName = findDatastore(ports, datastoreId).record.name
-  const input = { id, datastoreId, datastoreName, kind, version, trigger, at: isoNow() }
+  const { name: datastoreName, backup_place } = findDatastore(ports, datastoreId).record
+  const place = backup_place ?? ports.storage.backupPlaces.defaultName() ?? folderPlace
+  const input = { id, datastoreId, datastoreName, kind, version, place, trigger, at: isoNow() }
   await ports.actors.spawn('backup', id, input, { by })
 }

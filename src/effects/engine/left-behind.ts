@@ -15,7 +15,8 @@ import {
   volumeName,
 } from '../../docker/engine/names.ts'
 import { listImages } from '../../docker/images/images.ts'
-import { backupPath } from '../../domain/backup-files.ts'
+import { backupAddress, folderPlace } from '../../domain/backup-files.ts'
+import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import type { SharedPorts } from '../ports.ts'
 import type { EnginePorts } from './ports.ts'
 
@@ -26,7 +27,8 @@ export interface LeftBehind {
 
 interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage'> {
   instances: Instances
-  settings: { dataDir: string; backupDir: string }
+  places: BackupPlaces
+  settings: { dataDir: string }
 }
 
 type LeftoverLister = (
@@ -43,7 +45,7 @@ export async function listLeftBehind(
 }
 
 const leftoverListers: Record<string, LeftoverLister> = {
-  backup: async (ports, { id }) => existingFiles([...backupFilesOf(ports, id)]),
+  backup: (ports, { id }) => listBackupObjects(ports, id),
   certificate: async (ports, { id }) => existingFiles(certificateFilesOf(ports, id)),
   datastore: listDatastoreObjects,
   deploy: async (ports, { id }) => [
@@ -109,11 +111,15 @@ function existingFiles(paths: string[]): LeftBehind[] {
   return paths.filter((path) => existsSync(path)).map((name) => ({ type: 'file', name }))
 }
 
-function backupFilesOf({ storage, settings }: Parts, id: string): string[] {
+/** What is in a bucket is named without a look: the bucket may be unreachable. */
+async function listBackupObjects({ storage, places }: Parts, id: string): Promise<LeftBehind[]> {
   const record = storage.actors.record(id) as (ActorRecord & BackupRecord) | null
   if (typeof record?.datastore !== 'string') return []
-  const { datastore: datastoreName, kind, created_at: at } = record
-  return [backupPath(settings.backupDir, { id, datastoreName, kind, at })]
+  const { datastore: datastoreName, created_at: at } = record
+  const { place, name } = backupAddress({ ...record, datastoreName, at })
+  if (!places.has(place)) return []
+  const location = places.open(place).locationOf(name)
+  return place === folderPlace ? existingFiles([location]) : [{ type: 'file', name: location }]
 }
 
 function certificateFilesOf({ storage, settings }: Parts, id: string): string[] {

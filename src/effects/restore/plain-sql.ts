@@ -1,7 +1,6 @@
 // A file of plain SQL: its format, and its way through psql. It runs as a role that owns the new database and
 // has no other rights. The role's only connection is in use, so `\connect` reaches no other database.
 import { randomBytes } from 'node:crypto'
-import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { type DumpFormat, formatOf, headBytes } from '../../domain/backup-files.ts'
@@ -10,7 +9,7 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { findToolError, runTool } from '../backup/backup.ts'
 import { maskPassword } from '../datastore/access.ts'
 import { postgresEnv } from '../datastore/kind.ts'
-import { pathOfFile, type RestoreStep, readRestoreFile } from './step.ts'
+import { openRestoreFile, type RestoreStep, readRestoreFile } from './step.ts'
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 const maxMessageChars = 300
@@ -21,17 +20,14 @@ then exec psql "$@" -c '\\restrict '"$BERTH_KEY" -f -
 else exec psql "$@" -f -
 fi`
 
-/** Throws `restore_failed` for a missing file, and `unsupported_dump`. */
-export async function formatOfFile(path: string): Promise<DumpFormat> {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    throw new Failure('restore_failed', `the file cannot be read: ${messageOf(error)}`)
-  })
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
-    return formatOfHead(buffer.subarray(0, bytesRead))
-  } finally {
-    await file.close()
+/** Throws `unsupported_dump`. */
+export async function formatOfFile({ ports, input, signal }: RestoreStep): Promise<DumpFormat> {
+  let head = Buffer.alloc(0)
+  for await (const piece of (await openRestoreFile(ports, input, signal)).content) {
+    head = Buffer.concat([head, piece]).subarray(0, headBytes)
+    if (head.length === headBytes) break
   }
+  return formatOfHead(head)
 }
 
 function formatOfHead(head: Buffer): DumpFormat {
@@ -42,7 +38,7 @@ function formatOfHead(head: Buffer): DumpFormat {
 
 /** The input of psql. Throws `unsupported_dump`. */
 export async function* readSql(step: RestoreStep): AsyncGenerator<Uint8Array> {
-  const isPacked = (await formatOfFile(pathOfFile(step.ports, step.input))) === 'gzip'
+  const isPacked = (await formatOfFile(step)) === 'gzip'
   const content = readRestoreFile(step)
   const filter = new SqlFilter()
   let isFirst = true

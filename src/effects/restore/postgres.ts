@@ -7,7 +7,7 @@ import { messageOf } from '../../errors.ts'
 import { useTool } from '../backup/backup.ts'
 import { postgresEnv } from '../datastore/kind.ts'
 import { formatOfFile, loadSql } from './plain-sql.ts'
-import { pathOfFile, type Restorer, type RestoreStep, readRestoreFile, runCommand } from './step.ts'
+import { type Restorer, type RestoreStep, readRestoreFile, runCommand } from './step.ts'
 
 const psql = ['psql', '-XAtq', '-v', 'ON_ERROR_STOP=1']
 const switchAttempts = 40
@@ -19,7 +19,7 @@ const formerName = ({ input }: RestoreStep) => `berth_former_${input.id.slice(4)
 export const postgresRestorer: Restorer = {
   async load(step) {
     await drop(step, newName(step))
-    const isArchive = (await formatOfFile(pathOfFile(step.ports, step.input))) === 'archive'
+    const isArchive = (await formatOfFile(step)) === 'archive'
     await (isArchive ? loadArchive(step) : loadAsRole(step))
   },
 

@@ -4,14 +4,14 @@ import type { machine, RestoreSlot } from '../../../machines/restore.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
-import { verifyFile, waitUntilServing } from '../backup/backup.ts'
+import { verifyDump, waitUntilServing } from '../backup/backup.ts'
 import { findDatastore } from '../datastore/access.ts'
 import { guardDockerDisk } from '../disk/disk.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
 import { formatOfFile, readSql } from './plain-sql.ts'
 import { postgresRestorer } from './postgres.ts'
 import { redisRestorer } from './redis.ts'
-import { pathOfFile, type RestorePorts, type Restorer, type RestoreStep } from './step.ts'
+import { openRestoreFile, type RestorePorts, type Restorer, type RestoreStep } from './step.ts'
 
 const restorers: Record<DatastoreKind, Restorer> = { postgres: postgresRestorer, redis: redisRestorer }
 const attempts = 5
@@ -22,13 +22,14 @@ export function restoreEffects(ports: RestorePorts): Effects<typeof machine> {
   return {
     async checkFile(input, signal) {
       const datastore = findDatastore(ports, input.datastoreId)
-      const path = pathOfFile(ports, input)
-      const isSql = datastore.record.kind === 'postgres' && (await formatOfFile(path)) !== 'archive'
-      if (isSql) await checkSql({ ports, datastore, input, signal })
+      const step = { ports, datastore, input, signal }
+      const isSql = datastore.record.kind === 'postgres' && (await formatOfFile(step)) !== 'archive'
+      if (isSql) await checkSql(step)
       else
-        await retryWhileEngineUnavailable(ports, signal, () =>
-          verifyFile(ports, datastore, { id: input.id, path }, signal),
-        )
+        await retryWhileEngineUnavailable(ports, signal, async () => {
+          const stored = await openRestoreFile(ports, input, signal)
+          return verifyDump(ports, datastore, { id: input.id, stored }, signal)
+        })
     },
 
     async loadData(input, signal) {

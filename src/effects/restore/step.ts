@@ -1,12 +1,16 @@
 // One step of a restore: what it needs, its file, and its commands in the datastore's own container.
+import { basename, dirname } from 'node:path'
 import type { RestoreSlot } from '../../../machines/restore.ts'
 import type { Datastores } from '../../docker/containers/datastores.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Command } from '../../docker/exec/exec.ts'
-import { backupPath } from '../../domain/backup-files.ts'
+import { backupAddress } from '../../domain/backup-files.ts'
 import { Failure } from '../../errors.ts'
-import { readFile } from '../backup/file.ts'
+import { openFolder } from '../../object-storage/folder.ts'
+import type { StoredObject } from '../../object-storage/object-store.ts'
+import { reported } from '../backup/backup.ts'
 import type { ToolPorts, ToolSettings, TransferPorts } from '../backup/ports.ts'
+import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import { type Datastore, runInDatastore } from '../datastore/access.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { EnginePorts } from '../engine/ports.ts'
@@ -15,7 +19,8 @@ import type { SharedPorts } from '../ports.ts'
 export interface RestorePorts extends SharedPorts, EnginePorts, ToolPorts, TransferPorts {
   datastores: Datastores
   instances: Instances
-  settings: ToolSettings & FreeDiskSettings & { backupDir: string }
+  places: BackupPlaces
+  settings: ToolSettings & FreeDiskSettings
 }
 
 export interface RestoreStep {
@@ -38,21 +43,25 @@ export interface Restorer {
 
 const commandTimeoutMs = 10 * 60_000
 
-/** Throws `not_found` if the backup no longer exists. */
-export function pathOfFile(
-  { storage, settings }: Pick<RestorePorts, 'storage' | 'settings'>,
+/** An uploaded file, or a backup. Throws `not_found` if the backup no longer exists. */
+export async function openRestoreFile(
+  { storage, places }: Pick<RestorePorts, 'storage' | 'places'>,
   { id, backupId }: RestoreSlot,
-): string {
-  if (backupId === null) return storage.restoreFiles.path(id)
+  signal: AbortSignal,
+): Promise<StoredObject> {
+  if (backupId === null) {
+    const path = storage.restoreFiles.path(id)
+    return openFolder({ directory: dirname(path), isOwn: false }).get(basename(path), signal)
+  }
   const backup = storage.actors.record<'backup'>(backupId)
   if (backup?.status !== 'good') throw new Failure('not_found', `the backup ${backupId} is gone`)
-  const { datastore: datastoreName, kind, created_at: at } = backup
-  return backupPath(settings.backupDir, { id: backupId, datastoreName, kind, at })
+  const { datastore: datastoreName, created_at: at } = backup
+  const { place, name } = backupAddress({ ...backup, datastoreName, at })
+  return places.open(place).get(name, signal)
 }
 
-export function readRestoreFile({ ports, input, signal }: RestoreStep): AsyncGenerator<Uint8Array> {
-  const sizeBytes = ports.storage.actors.record<'restore'>(input.id)!.size_bytes
-  return readFile(ports, { id: input.id, path: pathOfFile(ports, input), sizeBytes }, signal)
+export async function* readRestoreFile({ ports, input, signal }: RestoreStep): AsyncGenerator<Uint8Array> {
+  yield* reported(ports, input.id, await openRestoreFile(ports, input, signal))
 }
 
 export function runCommand({ ports, datastore, signal }: RestoreStep, command: Command): Promise<string> {

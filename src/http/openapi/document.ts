@@ -188,6 +188,12 @@ const examples: Readonly<Record<string, Json>> = {
   CreateDatastore: { kind: 'postgres', name: 'orders', backup_schedule: '0 3 * * *', backup_keep: 14 },
   UpdateDatastore: { memory_limit_mb: 1024, cpu_limit: 2 },
   CreateRestore: { backup_id: backupId },
+  PutBackupPlace: {
+    endpoint: 'https://s3.eu-central-1.amazonaws.com',
+    bucket: 'shop-backups',
+    access_key_id: 'AKIAIOSFODNN7EXAMPLE',
+    secret_access_key: 'the secret of the key',
+  },
   PutRegistry: { username: 'ci', password: 'a token of the registry' },
   AuthorizeGit: { provider: 'github', redirect_uri: 'https://berth.example.com/git/callback' },
   CompleteGit: { state: 'the state', code: 'the code' },

@@ -40,6 +40,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Deploys: 'Deploys of services, and their logs.',
   Jobs: 'Job runs, and the schedules of cron jobs.',
   Datastores: 'Managed Postgres and Redis.',
+  'Backup places': 'Where backups are kept: the folder of the server, and S3-compatible buckets.',
   Backups: 'Backups of datastores, and restores.',
   Git: 'Accounts at GitHub, GitLab, Gitea and Forgejo, through which repositories are listed and cloned.',
   Registries: 'Credentials for image registries.',

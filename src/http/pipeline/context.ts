@@ -8,6 +8,7 @@ import type { Doctor } from '../../api/doctor.ts'
 import type { Info } from '../../api/info.ts'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import type { EdgeSettings } from '../../domain/domains.ts'
+import type { BackupPlaces } from '../../effects/backup-place/backup-places.ts'
 import type { Clients } from '../../effects/datastore/clients.ts'
 import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
@@ -37,6 +38,7 @@ export interface HttpContext {
   doctor(): Promise<Doctor>
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
+  backupPlaces: BackupPlaces
   git: GitAccounts
   traffic: TrafficMetrics | null
   /** Null when the server runs from source and it was not built. */

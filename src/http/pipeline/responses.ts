@@ -1,5 +1,4 @@
 // Sends all responses and logs requests. Paths are logged without the query, which may contain a token.
-import { createReadStream } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'
@@ -154,14 +153,14 @@ function openLongLived<Opened extends LongLived>(
 
 async function sendFile(parts: ResponderParts, pending: PendingRequest, download: Download): Promise<void> {
   const { caller, requestId, response } = pending
-  const { path, sizeBytes, fileName } = download
+  const { source, sizeBytes, fileName, content } = download
   const headers = parts.headers.typed(requestId, 'application/octet-stream', [attachment(fileName)])
   const stream = response.startDownload(headers, sizeBytes)
   if (caller) parts.streams.admit(caller, stream)
   try {
-    for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) await stream.write(piece)
+    for await (const piece of content) await stream.write(piece)
   } catch (error) {
-    if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, path }, 'a file cannot be sent')
+    if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, source }, 'a file cannot be sent')
   }
   // Closes the connection if the file was truncated while it was read.
   stream.end()

@@ -181,10 +181,12 @@ export class WebSocketUpgrade {
 }
 
 export class Download {
+  /** `source` is for the log. */
   constructor(
-    readonly path: string,
+    readonly source: string,
     readonly sizeBytes: number,
     readonly fileName: string,
+    readonly content: AsyncIterable<Uint8Array>,
   ) {}
 }
 

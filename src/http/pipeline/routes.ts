@@ -2,6 +2,7 @@
 import { accountRoutes, sessionRoutes, tokenRoutes } from '../routes/account.ts'
 import { activityRoutes } from '../routes/activity.ts'
 import { actorRoutes } from '../routes/actors.ts'
+import { backupPlaceRoutes } from '../routes/backup-places.ts'
 import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
 import { datastoreShellRoutes } from '../routes/datastore-shell.ts'
@@ -45,6 +46,7 @@ export const routes: readonly Route[] = [
   ...datastoreRoutes,
   ...upgradeRoutes,
   ...datastoreShellRoutes,
+  ...backupPlaceRoutes,
   ...backupRoutes,
   ...restoreRoutes,
   ...gitConnectionRoutes,

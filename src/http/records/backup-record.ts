@@ -3,7 +3,7 @@ import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
-import { backupPath } from '../../domain/backup-files.ts'
+import { backupAddress, folderPlace } from '../../domain/backup-files.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { adviseOnBackup, adviseOnRestore, failureOf } from '../why/advice.ts'
 import { finder } from './stored-record.ts'
@@ -11,10 +11,10 @@ import { finder } from './stored-record.ts'
 export const findBackup = finder<'backup'>('bak', 'backup')
 export const findRestore = finder<'restore'>('rst', 'restore')
 
-type BackupContext = Pick<HttpContext, 'config' | 'observe'>
+type BackupContext = Pick<HttpContext, 'backupPlaces' | 'observe'>
 
 export function toBackup(
-  { config, observe }: BackupContext,
+  { backupPlaces, observe }: BackupContext,
   record: BackupRecord & CommonRecordFields,
 ): Backup {
   const { service_id: _, ...shown } = record
@@ -25,7 +25,8 @@ export function toBackup(
     status: record.status as Backup['status'],
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
-    file: fileOf(config.backupDir, record),
+    place: record.place ?? folderPlace,
+    file: fileOf(backupPlaces, record),
   }
 }
 
@@ -48,6 +49,12 @@ export function readRestore(context: HttpContext, id: string): Restore {
   return toRestore(context, findRestore(context.storage, id))
 }
 
-export function fileOf(directory: string, { id, datastore, kind, created_at: at }: BackupRecord): string {
-  return backupPath(directory, { id, datastoreName: datastore, kind, at })
+/** The path, or the address in its bucket; the name alone if the place was removed. */
+function fileOf(places: HttpContext['backupPlaces'], record: BackupRecord): string {
+  const { place, name } = addressOf(record)
+  return places.has(place) ? places.open(place).locationOf(name) : name
+}
+
+export function addressOf(record: BackupRecord) {
+  return backupAddress({ ...record, datastoreName: record.datastore, at: record.created_at })
 }

@@ -48,6 +48,8 @@ export function toDatastore(
     internal_port: internal.port,
     internal_url: connectionString(kind, credentials, internal),
     external_url: external && connectionString(kind, credentials, external),
+    backup_keep_days: record.backup_keep_days ?? null,
+    backup_place: record.backup_place ?? null,
     next_backup_at: nextBackupAt(record),
     shared_network: storage.datastores.isShared(id),
     upgrade: upgradeOf(record),

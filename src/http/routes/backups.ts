@@ -1,5 +1,4 @@
 // Backups, which outlive their datastores, and restores: one at a time, checked when its actor is created.
-import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
@@ -16,8 +15,8 @@ import {
   RestoresQuery,
 } from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
-import { backupFormats, formatOf, headBytes } from '../../domain/backup-files.ts'
-import { conflict, Failure, invalidRequest } from '../../errors.ts'
+import { backupFormats, folderPlace, formatOf, headBytes } from '../../domain/backup-files.ts'
+import { codeOf, conflict, Failure, invalidRequest, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import {
   type Call,
@@ -31,7 +30,7 @@ import {
   type WithHeaders,
 } from '../pipeline/route.ts'
 import {
-  fileOf,
+  addressOf,
   findBackup,
   findRestore,
   readBackup,
@@ -113,9 +112,10 @@ async function createBackup(call: CallById): Promise<Backup> {
   const datastore = findDatastore(context.storage, params.id)
   assertAvailable(datastore)
   const { id: datastoreId, name: datastoreName, kind, version } = datastore
+  const place = datastore.backup_place ?? context.storage.backupPlaces.defaultName() ?? folderPlace
   const id = context.storage.ids.newId('bak')
   const at = new Date().toISOString()
-  const input: BackupInput = { id, datastoreId, datastoreName, kind, version, trigger: 'manual', at }
+  const input: BackupInput = { id, datastoreId, datastoreName, kind, version, place, trigger: 'manual', at }
   const { record } = await context.actors.spawn('backup', id, input, { eventId, by: requesterOf(call) })
   return toBackup(context, record)
 }
@@ -123,10 +123,16 @@ async function createBackup(call: CallById): Promise<Backup> {
 async function downloadBackup({ context, params }: CallById): Promise<Download> {
   const record = findBackup(context.storage, params.id)
   if (record.status !== 'good') throw conflict(`the backup is ${record.status}, not good`)
-  const path = fileOf(context.config.backupDir, record)
-  const stats = await stat(path).catch(() => null)
-  if (stats?.size === record.size_bytes) return new Download(path, stats.size, basename(path))
-  throw conflict(`${path} ${stats ? 'has changed since it was verified' : 'no longer exists'}`)
+  const { place, name } = addressOf(record)
+  const store = context.backupPlaces.open(place)
+  const location = store.locationOf(name)
+  const { sizeBytes, content } = await store
+    .get(name, new AbortController().signal)
+    .catch((error: unknown) => {
+      throw conflict(codeOf(error) === 'backup_failed' ? `${location} no longer exists` : messageOf(error))
+    })
+  if (sizeBytes === record.size_bytes) return new Download(location, sizeBytes, basename(name), content)
+  throw conflict(`${location} has changed since it was verified`)
 }
 
 async function deleteBackup(call: CallById): Promise<undefined> {

@@ -20,6 +20,7 @@ import {
   UpgradeEstimate,
   UpgradeEstimateQuery,
 } from '../../api/datastore.ts'
+import { folderPlace } from '../../domain/backup-files.ts'
 import { codeOf, conflict, Failure, invalidField, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, get, patch, post, tagged } from '../pipeline/route.ts'
@@ -131,6 +132,7 @@ function isProvisioned({ status }: DatastoreRecord): boolean {
 function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInput {
   const { kind, name } = body
   if (kind === 'redis') assertNoPostgresNames(body)
+  assertPlace(storage, body.backup_place)
   const database = kind === 'redis' ? null : (body.database ?? databaseOf(name))
   return {
     id: storage.ids.newId('dst'),
@@ -139,7 +141,12 @@ function inputOf({ storage }: HttpContext, body: CreateDatastore): DatastoreInpu
     version: body.version ?? defaultVersions[kind],
     database,
     username: database === null ? 'default' : (body.username ?? userOf(database)),
-    backups: { schedule: body.backup_schedule ?? null, keep: body.backup_keep ?? defaultBackupKeep },
+    backups: {
+      schedule: body.backup_schedule ?? null,
+      keep: body.backup_keep ?? defaultBackupKeep,
+      keepDays: body.backup_keep_days ?? null,
+      place: body.backup_place ?? null,
+    },
     memoryMb: body.memory_limit_mb ?? null,
     cpus: body.cpu_limit ?? null,
     at: new Date().toISOString(),
@@ -173,7 +180,7 @@ async function updateDatastore(call: Updating): Promise<Datastore> {
   const { shared_network: isShared } = body
   if (isShared !== undefined && isShared !== storage.datastores.isShared(datastore.id))
     await storage.datastores.share(datastore.id, isShared)
-  const isPlanned = body.backup_schedule !== undefined || body.backup_keep !== undefined
+  const isPlanned = Object.values(planIn(body)).some((value) => value !== undefined)
   // An empty PATCH applies the stored limits again.
   const isLimited = hasLimits(call) || !(isPlanned || isShared !== undefined)
   return toDatastore(
@@ -194,10 +201,27 @@ function changesOf<T extends object>(requested: T, known: T): Partial<T> {
   return Object.fromEntries(Object.entries(requested).filter(([key]) => isChanged(key))) as Partial<T>
 }
 
+interface Plan {
+  backup_schedule?: string | null | undefined
+  backup_keep?: number | undefined
+  backup_keep_days?: number | null | undefined
+  backup_place?: string | null | undefined
+}
+
+function planIn(body: Plan) {
+  const { backup_schedule: schedule, backup_keep: keep, backup_keep_days: keepDays } = body
+  return { schedule, keep, keepDays, place: body.backup_place }
+}
+
+function assertPlace({ backupPlaces }: HttpContext['storage'], name: string | null | undefined): void {
+  if (!name || name === folderPlace || backupPlaces.get(name)) return
+  throw invalidField('backup_place', `there is no backup place '${name}'`, 'berth backup-places lists them')
+}
+
 async function planBackups(call: Updating, found: DatastoreRecord): Promise<void> {
-  const { backup_schedule: schedule, backup_keep: keep } = call.body
-  const known = { schedule: found.backup_schedule, keep: found.backup_keep }
-  const plan = changesOf({ schedule, keep }, known)
+  assertPlace(call.context.storage, call.body.backup_place)
+  const known = planIn(found)
+  const plan = changesOf(planIn(call.body), known)
   if (Object.keys(plan).length === 0) return
   const { applied } = await resumeAndSend(call.context, found, command(call, 'backups.set', plan))
   if (!applied) throw beingDeleted(found.name)

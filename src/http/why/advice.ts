@@ -82,12 +82,15 @@ export function adviseOnDatastore({ error_code: code }: FailedRecord, name: stri
   }
 }
 
-export function adviseOnBackup({ error_code: code, datastore }: FailedRecord & Pick<Backup, 'datastore'>) {
+export function adviseOnBackup(backup: FailedRecord & Pick<Backup, 'datastore'> & { place?: string }) {
+  const { error_code: code, datastore, place } = backup
   if (!code) return null
   const again = `berth db backup ${datastore}`
   switch (code) {
     case 'insufficient_storage':
       return adviseTo('free disk space on the server, then', again)
+    case 'backup_place_failed':
+      return adviseSequence(`berth backup-places test ${place}`, again)
     case 'datastore_failed':
       return adviseTo('check the datastore', `berth why ${datastore}`)
     default:

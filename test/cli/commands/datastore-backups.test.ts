@@ -43,6 +43,7 @@ const good: Backup = {
   ...shared,
   id: 'bak-1',
   version: '17',
+  place: 'folder',
   trigger: 'manual',
   status: 'good',
   attempts: 1,

@@ -74,6 +74,7 @@ test('a schedule starts a backup under its committed id', async (t) => {
     datastoreName: 'shop-db',
     kind: 'postgres',
     version: '17',
+    place: 'folder',
   }
   assert.deepEqual([made, more], [{ ...backupInput, trigger: 'schedule' }, []])
 })

@@ -34,6 +34,7 @@ test('a requested backup runs, and names its datastore', async (t) => {
     datastore: 'shop-db',
     kind: 'postgres',
     version: '17',
+    place: 'folder',
     trigger: 'manual',
     status: 'running',
     phase: 'dumping',

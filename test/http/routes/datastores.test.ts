@@ -44,6 +44,8 @@ test('a new Postgres has every field, with the defaults', async (t) => {
     cpu_limit: null,
     backup_schedule: null,
     backup_keep: 7,
+    backup_keep_days: null,
+    backup_place: null,
     shared_network: false,
     upgrade: null,
     former: null,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { truncateSync, writeFileSync } from 'node:fs'
+import { createReadStream, truncateSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -32,7 +32,7 @@ async function start(t: TestContext, sizeMb: number) {
     async handler() {
       gate.begun++
       if (gate.isClosed) await new Promise<void>((resolve) => Object.assign(gate, { open: resolve }))
-      return new Download(path, content.length, 'large')
+      return new Download(path, content.length, 'large', createReadStream(path))
     },
   })
   const context = createContext(storage)

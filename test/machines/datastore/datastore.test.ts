@@ -51,6 +51,8 @@ test('a datastore is pulled, started, probed, and then kept', async (t) => {
     limits: { revision: 1, settled: 1, trouble: null },
     backup_schedule: null,
     backup_keep: 7,
+    backup_keep_days: null,
+    backup_place: null,
     backups_since: instant,
     trash: null,
     upgrade: null,

@@ -32,6 +32,8 @@ export function datastore(name: string, changes: Partial<Datastore> = {}): Datas
     cpu_limit: null,
     backup_schedule: null,
     backup_keep: 7,
+    backup_keep_days: null,
+    backup_place: null,
     next_backup_at: null,
     shared_network: false,
     upgrade: null,

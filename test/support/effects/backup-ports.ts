@@ -13,7 +13,7 @@ import { silentLogger, temporaryStorage } from '../supervisor/supervision.ts'
 import { testMac } from '../system/test-mac.ts'
 import { standIn } from './stand-in.ts'
 
-type Backup = { status?: string; trigger?: string; id?: string }
+type Backup = { status?: string; trigger?: string; id?: string; ageDays?: number }
 
 export async function openBackupPorts(t: TestContext) {
   const storage = await temporaryStorage(t)
@@ -46,18 +46,20 @@ export async function openBackupPorts(t: TestContext) {
     sent,
     warnings,
     /** Stores the datastore shop-db, which retains that many backups. */
-    async datastore(keep = 7): Promise<string> {
+    async datastore(keep = 7, keepDays: number | null = null): Promise<string> {
       await storage.commit(() => storage.datastores.insert(input.id, input.name, 's3cret'))
-      const context = initialContext({ ...input, backups: { schedule: '@daily', keep } })
+      const context = initialContext({ ...input, backups: { schedule: '@daily', keep, keepDays } })
       const record = toRecord({ context, matches: () => false } as never)
       const actor = { id: input.id, kind: 'datastore', service_id: null }
       await storage.actors.create({ ...transitionOf(actor), record })
       return input.id
     },
     /** Stores a backup that is newer than all earlier ones. */
-    async backup({ status = 'good', trigger = 'schedule', id = storage.ids.newId('bak') }: Backup = {}) {
+    async backup({ status = 'good', trigger = 'schedule', ageDays = 0, ...given }: Backup = {}) {
+      const id = given.id ?? storage.ids.newId('bak')
+      const created_at = new Date(Date.now() - ageDays * 24 * 60 * 60_000).toISOString()
       const row = { id, kind: 'backup', service_id: input.id }
-      const record = { id, status, trigger, datastore_id: input.id, service_id: input.id }
+      const record = { id, status, trigger, created_at, datastore_id: input.id, service_id: input.id }
       await storage.actors.create({ ...transitionOf(row), record })
       return id
     },

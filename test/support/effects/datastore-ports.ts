@@ -147,6 +147,8 @@ function recordOf(kind: 'postgres' | 'redis'): DatastoreRecord {
     limits: { revision: 1, settled: 1, trouble: null },
     backup_schedule: null,
     backup_keep: 7,
+    backup_keep_days: null,
+    backup_place: null,
     backups_since: '2026-01-01T00:00:00.000Z',
     upgrade: null,
     former: null,

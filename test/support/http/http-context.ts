@@ -14,6 +14,7 @@ import { createPasswords, dummyHash } from '../../../src/account/passwords.ts'
 import { openAccountPorts } from '../../../src/account/ports.ts'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import { parseImageReference, parseRegistryHost } from '../../../src/docker/images/image-reference.ts'
+import { openBackupPlaces } from '../../../src/effects/backup-place/backup-places.ts'
 import { openGitAccounts } from '../../../src/effects/git-connection/git-accounts.ts'
 import { gitConnectionEffects } from '../../../src/effects/git-connection/git-connection.ts'
 import type { GitConnectionPorts } from '../../../src/effects/git-connection/ports.ts'
@@ -143,6 +144,10 @@ export function createContext(storage: Storage): HttpContext {
     ...openAccountPorts({ ...storage, serverToken: token }, createPasswords(cheapHasher)),
     ready: () => true,
     storage,
+    backupPlaces: openBackupPlaces({
+      storage,
+      settings: { dataDir: storage.directory, backupDir: `${storage.directory}/backups` },
+    }),
     actors: createActors(storage),
     // A copy per test, because tests replace parts of it.
     observe: { ...calm },

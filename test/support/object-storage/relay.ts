@@ -1,4 +1,4 @@
-// A TCP relay in front of a server, which cuts its connections on demand.
+// A TCP relay in front of a server, which cuts or holds its connections on demand.
 import { connect, createServer, type Socket } from 'node:net'
 import type { Scope } from '../system/directory.ts'
 
@@ -7,11 +7,14 @@ export interface Relay {
   /** Once, when so many bytes went up, or came down, from now on. */
   cutAfter(bytes: number, direction: 'up' | 'down'): void
   cuts(): number
+  /** Holds each connection that sends when so many bytes went up from now on. */
+  holdAfter(bytes: number): void
 }
 
 export async function startRelay(t: Scope, to: number): Promise<Relay> {
   let left: { up: number; down: number } = { up: Number.POSITIVE_INFINITY, down: Number.POSITIVE_INFINITY }
   let cuts = 0
+  let passes = Number.POSITIVE_INFINITY
   const open = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(to, '127.0.0.1')
@@ -23,6 +26,8 @@ export async function startRelay(t: Scope, to: number): Promise<Relay> {
     const pass = (from: Socket, into: Socket, direction: 'up' | 'down') =>
       from.on('data', (piece) => {
         left[direction] -= piece.length
+        if (direction === 'up') passes -= piece.length
+        if (passes < 0) return from.pause()
         if (left[direction] < 0) {
           left = { up: Number.POSITIVE_INFINITY, down: Number.POSITIVE_INFINITY }
           cuts += 1
@@ -48,5 +53,8 @@ export async function startRelay(t: Scope, to: number): Promise<Relay> {
       left = { ...left, [direction]: bytes }
     },
     cuts: () => cuts,
+    holdAfter: (bytes) => {
+      passes = bytes
+    },
   }
 }

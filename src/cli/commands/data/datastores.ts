@@ -91,6 +91,12 @@ function addFlags(command: BerthCommand): BerthCommand {
     .option('--cpu <CPUs>', 'from 0.01; 0 is the default of the server', parseNumber)
     .option('--backup-schedule <cron>', 'when to create backups, in UTC; empty for never')
     .option('--backup-keep <number>', 'how many scheduled backups to keep (7)', parseWholeNumber)
+    .option(
+      '--backup-keep-days <days>',
+      'also remove scheduled ones after so many days; 0 for never',
+      parseWholeNumber,
+    )
+    .option('--backup-place <name>', 'where new backups go (berth backup-places); empty for the default')
     .option('--shared-network <on|off>', 'allow all services to connect (off)', onOrOff)
 }
 
@@ -99,15 +105,19 @@ interface SettingOptions {
   cpu?: number
   backupSchedule?: string
   backupKeep?: number
+  backupKeepDays?: number
+  backupPlace?: string
   sharedNetwork?: boolean
 }
 
-const settingsOf = ({ memory, cpu, backupSchedule, backupKeep, sharedNetwork }: SettingOptions) => ({
+const settingsOf = ({ memory, cpu, backupSchedule, backupKeep, ...more }: SettingOptions) => ({
   ...(memory === undefined ? {} : { memory_limit_mb: memory }),
   ...(cpu === undefined ? {} : { cpu_limit: cpu }),
   ...(backupSchedule === undefined ? {} : { backup_schedule: backupSchedule }),
   ...(backupKeep === undefined ? {} : { backup_keep: backupKeep }),
-  ...(sharedNetwork === undefined ? {} : { shared_network: sharedNetwork }),
+  ...(more.backupKeepDays === undefined ? {} : { backup_keep_days: more.backupKeepDays }),
+  ...(more.backupPlace === undefined ? {} : { backup_place: more.backupPlace }),
+  ...(more.sharedNetwork === undefined ? {} : { shared_network: more.sharedNetwork }),
 })
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -161,7 +171,7 @@ async function update(cli: Cli, name: string, options: SettingOptions): Promise<
   if (Object.keys(body).length === 0) {
     throw usageFailure(
       'nothing to change',
-      'give --memory, --cpu, --backup-schedule, --backup-keep or --shared-network',
+      'give --memory, --cpu, --backup-schedule, --backup-keep, --backup-place or --shared-network',
     )
   }
   const datastore = await cli.client.call<Datastore>('PATCH', datastorePath(name), { body })
