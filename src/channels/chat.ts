@@ -1,5 +1,5 @@
 // Incoming webhooks of Slack and Discord, whose addresses are secrets, and topics of ntfy.
-import type { NoticeSeverity } from '../domain/notice.ts'
+import { type NoticeSeverity, urgencyOf } from '../domain/notice.ts'
 import type { Send } from './channel.ts'
 import { post } from './post.ts'
 import { bodyOf, clipped, titleOf } from './text.ts'
@@ -33,7 +33,7 @@ export const sendNtfy: Send = ({ url, topic, secret }, message, signal) => {
     topic,
     title: clipped(titleOf(message), 250),
     message: clipped(bodyOf(message), ntfyChars),
-    priority: priorities[message.notice.severity],
+    priority: priorities[urgencyOf(message.notice)],
     ...(message.url && { click: message.url }),
   })
   const headers = secret === null ? {} : { authorization: `Bearer ${secret}` }

@@ -1,5 +1,5 @@
 // The text of a message, for people. Each kind of channel adds only its own form.
-import type { Notice, NoticeSeverity } from '../domain/notice.ts'
+import { type Notice, type NoticeSeverity, urgencyOf } from '../domain/notice.ts'
 import { count } from '../quantities.ts'
 
 export interface Message {
@@ -18,7 +18,8 @@ export interface Message {
 
 /** One line. */
 export function titleOf({ notice, others, server }: Message): string {
-  if (others === null) return `[${notice.severity}] ${oneLine(notice.title)}`
+  const label = notice.event === 'alert.raised' ? `[${notice.severity}] ` : ''
+  if (others === null) return label + oneLine(notice.title)
   const { problem, warning, info } = countsOf(notice, others)
   const parts = [
     problem && count(problem, 'problem'),
@@ -29,11 +30,12 @@ export function titleOf({ notice, others, server }: Message): string {
 }
 
 export function countsOf(
-  { severity }: Notice,
+  notice: Notice,
   { problems, warnings, infos }: NonNullable<Message['others']>,
 ): Record<NoticeSeverity, number> {
   const counts = { problem: problems, warning: warnings, info: infos }
-  return { ...counts, [severity]: counts[severity] + 1 }
+  const urgency = urgencyOf(notice)
+  return { ...counts, [urgency]: counts[urgency] + 1 }
 }
 
 /** Below the title. */

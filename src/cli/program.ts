@@ -32,6 +32,7 @@ import { addDoctorCommands } from './commands/server/doctor.ts'
 import { addEdgeCommands } from './commands/server/edge.ts'
 import { addGitCommands } from './commands/server/git.ts'
 import { addLoginCommands } from './commands/server/login.ts'
+import { addNotifyCommands } from './commands/server/notify.ts'
 import { addRegistryCommands } from './commands/server/registries.ts'
 import { addServerCommands } from './commands/server/servers.ts'
 import { addServiceCommands } from './commands/services.ts'
@@ -67,6 +68,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addEdgeCommands,
     addGitCommands,
     addRegistryCommands,
+    addNotifyCommands,
     addActivityCommands,
     addActorCommands,
     addChartCommands,

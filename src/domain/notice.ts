@@ -12,6 +12,7 @@ export interface Notice {
   event: (typeof noticeEvents)[number]
   /** ISO time, the same for each message with this id. */
   at: string
+  /** Of the alert, also when it ends: who learned of it learns of its end. */
   severity: NoticeSeverity
   /** The code of the alert's rule, such as `service_memory`. */
   code: string
@@ -25,6 +26,11 @@ export interface Notice {
   count: number
   /** A path of the dashboard. */
   link: string | null
+}
+
+/** How urgent the message is. The end of an alert is good news. */
+export function urgencyOf({ event, severity }: Pick<Notice, 'event' | 'severity'>): NoticeSeverity {
+  return event === 'alert.raised' ? severity : 'info'
 }
 
 /** Resolves when the message is committed; it is delivered afterwards. */

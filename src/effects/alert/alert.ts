@@ -22,7 +22,7 @@ export function noticeOf(announcement: Announcement): Notice {
     id: `${id}:${what}${isSummary ? `:${count}:${severity}` : ''}`,
     event: `alert.${what}`,
     at,
-    severity: what === 'raised' ? severity : 'info',
+    severity,
     code: rule,
     title: clean(titleOf(announcement)),
     body: bodyOf(announcement),

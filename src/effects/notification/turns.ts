@@ -3,7 +3,7 @@
 import type { Folded } from '../../../machines/notification.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { abortable } from '../../async/abortable.ts'
-import type { Notice } from '../../domain/notice.ts'
+import { type Notice, urgencyOf } from '../../domain/notice.ts'
 
 const windowMs = 60_000
 const maxPerWindow = 4
@@ -124,8 +124,8 @@ function withResolver<T>(): { promise: Promise<T>; resolve: (value: T) => void }
 }
 
 function toFolded(others: Waiter[]): Folded {
-  const countOf = (severity: Notice['severity']) =>
-    others.filter(({ notice }) => notice.severity === severity).length
+  const countOf = (urgency: Notice['severity']) =>
+    others.filter(({ notice }) => urgencyOf(notice) === urgency).length
   return {
     ids: others.map(({ id }) => id),
     problems: countOf('problem'),
