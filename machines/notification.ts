@@ -80,19 +80,9 @@ interface NotificationContext extends NotificationInput {
   finishedAt: string | null
 }
 
-const secondMs = 1000
-const minuteMs = 60 * secondMs
-const hourMs = 60 * minuteMs
 /** Together about a day. */
-const pausesMs = [
-  10 * secondMs,
-  minuteMs,
-  5 * minuteMs,
-  30 * minuteMs,
-  2 * hourMs,
-  6 * hourMs,
-  14 * hourMs,
-] as const
+const pausesSeconds = [10, 60, 300, 1800, 7200, 21_600, 50_400]
+const maxAskedMs = 3_600_000
 const maxAttemptsKept = 20
 
 const notification = setup({
@@ -127,9 +117,9 @@ const notification = setup({
       error: problemOf({ code: failure.code, message: failure.message, at: failure.at }),
     })),
     planRetry: assign(({ context }, { at, details }: SlotFailure) => {
-      const pauseMs = pausesMs[Math.min(context.tries, pausesMs.length) - 1]!
+      const pauseMs = pausesSeconds[Math.min(context.tries, pausesSeconds.length) - 1]! * 1000
       const askedMs = Number(details?.retry_after_ms ?? 0)
-      return { retryAt: Date.parse(at) + Math.max(pauseMs, Math.min(askedMs, hourMs)) }
+      return { retryAt: Date.parse(at) + Math.max(pauseMs, Math.min(askedMs, maxAskedMs)) }
     }),
     recordEnd: assign((_, { at }: { at: string }) => ({ finishedAt: at })),
     recordCancel: assign((_, { at, reason }: { at: string; reason: string }) => ({

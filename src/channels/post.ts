@@ -1,10 +1,8 @@
 // Sends a message over HTTP, bounded in time and size. Redirects are not followed: the message and the
 // credentials are for one host. No name may lead to the metadata service of a cloud.
-import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { LookupFunction } from 'node:net'
-import { isInternal, plainAddress } from '../address-classes.ts'
+import { lookupPublicOrPrivate, refuseInternalHost } from '../address-check.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { excerptOf, unreachable } from './channel.ts'
 
@@ -19,20 +17,17 @@ interface PostRequest {
 const maxAnswerBytes = 16 * 1024
 
 /** Resolves with the status of the answer, 200 to 299. Throws `channel_unreachable`, `message_rejected`. */
-export async function post(
-  { url, headers = {}, body, secrets }: PostRequest,
-  signal: AbortSignal,
-): Promise<number> {
-  const { host } = new URL(url)
+export async function post(request: PostRequest, signal: AbortSignal): Promise<number> {
+  const { host } = new URL(request.url)
   const sent = { isComplete: false }
   try {
-    const answer = await send({ url, headers, body }, sent, signal)
+    const answer = await send(request, sent, signal)
     const { statusCode: status = 0 } = answer
     if (status >= 200 && status < 300) {
       answer.destroy()
       return status
     }
-    throw toRejection(host, answer, excerptOf(await readStart(answer), secrets))
+    throw toRejection(host, answer, excerptOf(await readStart(answer), request.secrets))
   } catch (error) {
     if (error instanceof Failure || signal.aborted) throw error
     const text = `${host} cannot be reached: ${reasonOf(error)}`
@@ -40,27 +35,16 @@ export async function post(
   }
 }
 
-async function send(
-  { url, headers, body }: Omit<PostRequest, 'secrets'>,
-  sent: { isComplete: boolean },
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const { protocol, hostname } = new URL(url)
-  const literal = plainAddress(hostname)
-  if (literal) assertAllowed(hostname, literal)
+async function send({ url, headers, body }: PostRequest, sent: { isComplete: boolean }, signal: AbortSignal) {
+  refuseInternalHost(url)
   const options = {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'user-agent': 'berth',
-      ...headers,
-    },
+    headers: { 'content-type': 'application/json', 'user-agent': 'berth', ...headers },
     signal,
     agent: false as const,
-    lookup: lookupAllowed,
+    lookup: lookupPublicOrPrivate,
   }
-  const start = protocol === 'https:' ? requestHttps : requestHttp
+  const start = url.startsWith('https:') ? requestHttps : requestHttp
   return new Promise<IncomingMessage>((resolve, reject) => {
     const request = start(url, options, resolve).once('error', reject)
     request.once('finish', () => {
@@ -68,27 +52,6 @@ async function send(
     })
     request.end(body)
   })
-}
-
-/** Checks the addresses of the very lookup that the connection uses. */
-const lookupAllowed: LookupFunction = (name, options, callback) => {
-  const all: LookupOptions & { all: true } = { ...options, all: true }
-  lookup(name, all, (error, addresses: LookupAddress[]) => {
-    if (error) return callback(error, [])
-    try {
-      for (const { address } of addresses) assertAllowed(name, address)
-    } catch (refusal) {
-      return callback(refusal as NodeJS.ErrnoException, [])
-    }
-    if (options.all) return callback(null, addresses)
-    callback(null, addresses[0]!.address, addresses[0]!.family)
-  })
-}
-
-/** Throws `channel_unreachable`. Receivers on this host and in its private network are fine. */
-export function assertAllowed(name: string, address: string): void {
-  if (!isInternal(address)) return
-  throw unreachable(`${name} is at a link-local or metadata address, to which no message is sent`)
 }
 
 async function readStart(answer: IncomingMessage): Promise<string> {

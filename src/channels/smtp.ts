@@ -1,9 +1,9 @@
 // Mail through a mail server. Its library is loaded with the first mail.
 import { lookup } from 'node:dns/promises'
+import { assertAllowed } from '../address-check.ts'
 import { plainAddress } from '../address-classes.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { excerptOf, type Send, unreachable } from './channel.ts'
-import { assertAllowed } from './post.ts'
 import { bodyOf, clipped, titleOf } from './text.ts'
 
 const stepMs = 15_000

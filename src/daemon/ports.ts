@@ -99,7 +99,6 @@ export function openPorts(
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,
     identity: identityOf(config),
-    awaitActivation: () => Promise.resolve(),
     startedAt: new Date().toISOString(),
   }
   const close = async () => {

@@ -10,12 +10,18 @@ export const channelKinds = ['webhook', 'smtp', 'slack', 'discord', 'ntfy'] as c
 export const tlsModes = ['implicit', 'starttls', 'none'] as const
 
 /** The settings that only some kinds have. */
-export type ChannelSettings = Pick<
-  NotificationChannel,
-  'url' | 'secret' | 'topic' | 'host' | 'port' | 'tls' | 'username' | 'from' | 'to'
->
-
-type SettingName = keyof ChannelSettings
+export const settingNames = [
+  'url',
+  'secret',
+  'topic',
+  'host',
+  'port',
+  'tls',
+  'username',
+  'from',
+  'to',
+] as const
+type SettingName = (typeof settingNames)[number]
 
 const settings: Record<ChannelKind, { required: SettingName[]; optional: SettingName[] }> = {
   webhook: { required: ['url', 'secret'], optional: [] },
@@ -41,18 +47,6 @@ export function assertChannel(channel: NotificationChannel): void {
   }
   assertSafe(channel)
 }
-
-export const settingNames: readonly SettingName[] = [
-  'url',
-  'secret',
-  'topic',
-  'host',
-  'port',
-  'tls',
-  'username',
-  'from',
-  'to',
-]
 
 /** Secrets do not leave the machine in clear text. */
 function assertSafe({ kind, url, secret, host, tls }: NotificationChannel): void {

@@ -79,8 +79,8 @@ test('a message that stands for others counts them, and one that may be a repeat
   await send(channelOf({ kind: 'slack', url, secret: null }), message, signal)
   assert.equal(
     JSON.parse(received[0]!.body).text,
-    '4 messages of berth.test: 2 problems, 1 warning, 1 note\n- shop &amp; &lt;!channel&gt; is down\n- one\n' +
-      '- two\n- and 1 more\n\nberth alerts\n\n(This message may be a repeat.)',
+    '4 messages of berth.test: 2 problems, 1 warning, 1 note\n- shop &amp; &lt;!channel&gt; is down\n' +
+      '- one\n- two\n- and 1 more\n\nberth alerts\n\n(This message may be a repeat.)',
   )
 })
 
@@ -113,7 +113,7 @@ test('no message is sent to link-local and metadata addresses', async () => {
     const { code, message } = await failureOf(
       send(channelOf({ url: `http://${host}/` }), messageOf(), signal),
     )
-    assert.deepEqual([code, /link-local or metadata/.test(message)], ['channel_unreachable', true], host)
+    assert.deepEqual([code, /link-local or metadata/.test(message)], ['invalid_request', true], host)
   }
   const mail = mailTo(25, { host: '169.254.169.254' })
   assert.match((await failureOf(send(mail, messageOf(), signal))).message, /link-local or metadata/)
@@ -166,7 +166,7 @@ test('a mail reaches all recipients under the same id, and says that it is no pe
   assert.match(content, /It exited with 1\./)
 })
 
-test('a wrong password and a refused recipient are answers; a certificate nobody signed is none', async (t) => {
+test('a wrong password and a refused recipient are answers, an unsigned certificate is none', async (t) => {
   const { port } = await startMailServer(t, {
     onRcptTo: (_address, _session, callback) =>
       callback(Object.assign(new Error('mailbox full'), { responseCode: 452 })),

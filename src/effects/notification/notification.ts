@@ -14,8 +14,6 @@ import { Turns } from './turns.ts'
 export interface NotificationPorts extends SharedPorts {
   /** Its name in messages, and the address of its pages; null without a host of its own. */
   identity: { name: string; url: string | null }
-  /** Resolves when this server may send messages: a restored copy waits here until it is activated. */
-  awaitActivation: (signal: AbortSignal) => Promise<void>
 }
 
 const sendMs = 30_000
@@ -28,7 +26,6 @@ export function notificationEffects(ports: NotificationPorts): Effects<typeof ma
   const begun = new Set<string>()
   return {
     async awaitTurn(request, signal) {
-      await ports.awaitActivation(signal)
       channelOf(ports, request.channelId)
       return { process, folded: await turns.take(request, signal) }
     },
@@ -40,7 +37,6 @@ export function notificationEffects(ports: NotificationPorts): Effects<typeof ma
     },
 
     async sendMessage(input, signal) {
-      await ports.awaitActivation(signal)
       const key = `${input.id} ${input.tries}`
       const isRepeat = input.mayRepeat || input.process !== process || begun.has(key)
       begun.add(key)

@@ -50,8 +50,10 @@ export class Turns {
     const line = this.#lineOf(channelId)
     // It asks again: its last turn was not committed.
     line.held.delete(id)
-    const { promise: granted, resolve: grant } = withResolver<Folded | null>()
-    const waiter = { id, notice, isFresh: tries === 0, grant }
+    const waiter: Waiter = { id, notice, isFresh: tries === 0, grant: () => undefined }
+    const granted = new Promise<Folded | null>((grant) => {
+      waiter.grant = grant
+    })
     line.waiting.add(waiter)
     this.#serve(line)
     try {
@@ -113,14 +115,6 @@ export class Turns {
       next.grant(others.length > 0 ? toFolded(others) : null)
     }
   }
-}
-
-function withResolver<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve!: (value: T) => void
-  const promise = new Promise<T>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }
 
 function toFolded(others: Waiter[]): Folded {

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { holdDirectory } from '../../../storage/hold.ts'
 import { channelOf, noticeOf, secret, startNotifications } from '../../support/channels/notifications.ts'
 import { cuts, hangs, startReceiver, status } from '../../support/channels/receivers.ts'
 import { eventually, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a message is committed once for each channel that wants it', async (t) => {
   const storage = await temporaryStorage(t)
@@ -129,16 +131,16 @@ test('in a storm a channel gets four messages a minute, and nothing is lost', as
 })
 
 test('a held server sends nothing until it is activated', async (t) => {
-  const storage = await temporaryStorage(t)
+  const directory = temporaryDirectory(t)
+  await (await temporaryStorage(t, directory)).close()
+  const facts = { restored_at: '2026-01-01T00:00:00.000Z', backup_at: '2026-01-01T00:00:00.000Z' }
+  holdDirectory(directory, facts)
+  const storage = await temporaryStorage(t, directory)
   const { url, received } = await startReceiver(t)
   await storage.notificationChannels.put(channelOf({ url }))
-  let activate = () => {}
-  const activated = new Promise<void>((resolve) => {
-    activate = resolve
-  })
-  const { notify, records, allReach } = startNotifications(t, storage, { awaitActivation: () => activated })
+  const { notify, records, allReach } = startNotifications(t, storage)
   await notify(noticeOf())
   assert.deepEqual([records()[0]!.status, received.length], ['queued', 0])
-  activate()
+  storage.hold.release()
   await allReach('delivered')
 })

@@ -39,18 +39,12 @@ export function noticeOf(changes: Partial<Notice> = {}): Notice {
 }
 
 /** A daemon with nothing but notifications. A second one over the same store is its restart. */
-export function startNotifications(
-  t: TestContext,
-  storage: Storage,
-  {
-    awaitActivation = () => Promise.resolve(),
-  }: { awaitActivation?: (signal: AbortSignal) => Promise<void> } = {},
-) {
+export function startNotifications(t: TestContext, storage: Storage) {
   const kinds = { notification: catalogue.notification }
   const supervisor = new Supervisor({ storage, catalogue: kinds, logger: silentLogger })
   const ports = { storage, actors: supervisor, logger: silentLogger }
   const identity = { name: 'berth.example.com', url: 'https://berth.example.com' }
-  const effects = notificationEffects({ ...ports, identity, awaitActivation })
+  const effects = notificationEffects({ ...ports, identity })
   supervisor.provide({ notification: effects })
   stopBeforeClose(t, storage, () => supervisor.stop(1000))
   const records = (channel = 'chn-ops') => storage.actors.list('notification', channel, 1000)

@@ -17,6 +17,7 @@ const ground = [
   'src/async/',
   'src/config/',
   'src/domain/',
+  'src/address-check.ts',
   'src/address-classes.ts',
   'src/control-sequences.ts',
   'src/error-line.ts',
@@ -135,6 +136,7 @@ export const borders: Border[] = [
     values: [
       'src/object-storage/',
       'src/async/',
+      'src/address-check.ts',
       'src/address-classes.ts',
       'src/control-sequences.ts',
       'src/errors.ts',

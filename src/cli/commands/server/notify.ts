@@ -30,7 +30,7 @@ export function addNotifyCommands(program: BerthCommand): void {
       'berth notify add webhook ops --url https://ops.example.com/berth',
       'pass show slack | berth notify add slack chat --min-severity problem',
       'berth notify add ntfy phone --url https://ntfy.sh --topic berth-4f2a',
-      'berth notify add smtp mail --host mail.example.com --from berth@example.com --to ada@example.com --username berth',
+      'berth notify add smtp mail --host mail.test --username berth --from a@b.test --to c@d.test',
     )
     .runs(add)
   withSettings(notify.command('update').argument('<name>', 'the channel').description('change a channel'))
@@ -87,29 +87,15 @@ function parseList(text: string): string[] {
   return parts.filter((part) => part !== '')
 }
 
-interface Options {
-  url?: string
-  topic?: string
-  host?: string
-  port?: number
-  tls?: string
-  username?: string
-  from?: string
-  to?: string[]
-  withSecret?: boolean
-  minSeverity?: string
-  services?: string[]
-  codes?: string[]
-  enable?: boolean
-  disable?: boolean
-}
+type Options = Record<string, unknown>
+
+const settingNames = 'url topic host port tls username from to services codes'.split(' ')
 
 /** Not all options: they include those that every command has. */
 function bodyOf(options: Options) {
-  const { url, topic, host, port, tls, username, from, to, services, codes } = options
+  const settings = Object.fromEntries(settingNames.map((name) => [name, options[name]]))
   const enabled = options.enable ? true : options.disable ? false : undefined
-  const filters = { min_severity: options.minSeverity, services, codes, enabled }
-  return { url, topic, host, port, tls, username, from, to, ...filters }
+  return { ...settings, min_severity: options.minSeverity, enabled }
 }
 
 async function list({ client, out }: Cli): Promise<void> {
@@ -149,13 +135,11 @@ async function add(cli: Cli, kind: string, name: string, options: Options): Prom
     throw usageFailure(`the address of an incoming webhook is a secret`, `pipe it in, or set ${variable}`)
   }
   const isAsked = isChat || options.username !== undefined || options.withSecret
-  const secret = isAsked ? await readSecret(cli, isChat ? 'the incoming webhook' : 'the secret') : undefined
-  const own = isChat ? { url: secret } : { secret }
-  const body = { kind, name, ...bodyOf(options), ...own }
+  const body = { kind, name, ...bodyOf(options), ...(isAsked ? await readSecret(cli, kind) : {}) }
   const channel = await client.call<Channel>('POST', '/notification-channels', { body })
   if (out.isJson) return out.json(channel)
   printDone(cli, `${channel.name} gets messages from ${channel.min_severity}`)
-  if (kind === 'webhook' && secret === undefined) {
+  if (kind === 'webhook' && !isAsked) {
     out.say('   its signing secret is shown only now; the receiver verifies messages with it:')
     out.print(plain(channel.secret!))
   }
@@ -164,26 +148,23 @@ async function add(cli: Cli, kind: string, name: string, options: Options): Prom
 
 async function update(cli: Cli, name: string, options: Options): Promise<void> {
   const { client, out } = cli
-  const path = pathOf(name)
-  let secret = {}
-  if (options.withSecret) {
-    const { kind } = await client.call<Channel>('GET', path)
-    const isChat = kind === 'slack' || kind === 'discord'
-    const read = await readSecret(cli, isChat ? 'the incoming webhook' : 'the secret')
-    secret = isChat ? { url: read } : { secret: read }
-  }
-  const channel = await client.call<Channel>('PATCH', path, { body: { ...bodyOf(options), ...secret } })
+  const kind = options.withSecret ? (await client.call<Channel>('GET', pathOf(name))).kind : null
+  const secret = kind === null ? {} : await readSecret(cli, kind)
+  const body = { ...bodyOf(options), ...secret }
+  const channel = await client.call<Channel>('PATCH', pathOf(name), { body })
   if (out.isJson) return out.json(channel)
   const state = channel.enabled ? `gets messages from ${channel.min_severity}` : 'is disabled'
   printDone(cli, `${channel.name} ${state}`)
 }
 
 /** Never an argument: other users of the host could read it. */
-async function readSecret(cli: Cli, what: string): Promise<string> {
-  const given = cli.env[variable]
-  if (given) return given
+async function readSecret(cli: Cli, kind: string): Promise<{ url: string } | { secret: string }> {
+  const isChat = kind === 'slack' || kind === 'discord'
+  const what = isChat ? 'the incoming webhook' : 'the secret'
   const question = { message: `Enter ${what}:`, instead: `pipe it in, or set ${variable}` }
-  return cli.stdin.isTTY ? askSecret(cli, question) : readStandardInput(cli, what)
+  const ask = () => (cli.stdin.isTTY ? askSecret(cli, question) : readStandardInput(cli, what))
+  const read = cli.env[variable] || (await ask())
+  return isChat ? { url: read } : { secret: read }
 }
 
 async function test(cli: Cli, name: string): Promise<void> {

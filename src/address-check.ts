@@ -1,12 +1,12 @@
-// The endpoint of a bucket is input: no request is sent to the internal services of a cloud, whatever its
-// name resolves to. A service on this host or in its network is fine.
+// An address that people enter is input: no request is sent to the internal services of a cloud, whatever
+// its name resolves to. A service on this host or in its network is fine.
 import { type LookupAddress, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { isInternal, plainAddress } from '../address-classes.ts'
-import { invalidRequest } from '../errors.ts'
+import { isInternal, plainAddress } from './address-classes.ts'
+import { invalidRequest } from './errors.ts'
 
-export function refuseInternalHost(endpoint: string): void {
-  const { hostname } = new URL(endpoint)
+export function refuseInternalHost(url: string): void {
+  const { hostname } = new URL(url)
   const literal = plainAddress(hostname)
   if (literal !== null) assertAllowed(hostname, literal)
 }
@@ -25,7 +25,9 @@ export const lookupPublicOrPrivate: LookupFunction = (name, options, callback) =
   })
 }
 
-function assertAllowed(name: string, address: string): void {
+export function assertAllowed(name: string, address: string): void {
   if (!isInternal(address)) return
-  throw invalidRequest(`${name} is, or resolves to, a link-local or metadata address: use that of a storage`)
+  throw invalidRequest(
+    `${name} is, or resolves to, a link-local or metadata address, to which nothing is sent`,
+  )
 }
