@@ -5,6 +5,7 @@ import { startDaemon } from './daemon/daemon.ts'
 import { messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
 import { ownEndFile, recordOwnEnd, reportHeapExhaustion } from './own-end.ts'
+import { openSystemd, takeDescriptor } from './systemd.ts'
 import { version } from './version.ts'
 import { startWatchdog } from './watchdog.ts'
 
@@ -23,7 +24,9 @@ async function main(): Promise<void> {
   if (command) return print(await command.run(args.slice(1)))
   const config = readConfig(args, process.env)
   const dataDir = config['data-dir']
-  const logger = createLogger({ level: config['log-level'], format: config['log-format'] })
+  const journal = takeDescriptor(process.env, 'BERTH_JOURNAL_FD')
+  const logger = createLogger({ level: config['log-level'], format: config['log-format'], journal })
+  const systemd = openSystemd()
   for (const warning of removedOptionWarnings(args, process.env)) logger.warn(warning)
   const onFatal = (reason: string) => {
     logger.fatal(reason)
@@ -43,12 +46,13 @@ async function main(): Promise<void> {
   })
   reportHeapExhaustion(dataDir)
   // Before the start: actors read foreign input as soon as they resume.
-  startWatchdog({ limitSeconds: hangLimitSeconds, endFile: ownEndFile(dataDir) })
+  const stopWatchdog = startWatchdog({ limitSeconds: hangLimitSeconds, endFile: ownEndFile(dataDir) })
   const starting = startDaemon({ config, logger, onFatal, onPanic })
   let isStopping = false
   const stop = (signal: NodeJS.Signals) => {
     if (isStopping) process.exit(130)
     isStopping = true
+    systemd.stopping()
     logger.info(
       { signal },
       'stopping: open requests have 10 s to finish; running deploys continue at the next start',
@@ -62,7 +66,11 @@ async function main(): Promise<void> {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  await starting
+  const { url, ready } = await starting
+  await ready
+  if (isStopping) return
+  systemd.ready(`berthd ${version} listens on ${url}`)
+  if (systemd.isWatching) stopWatchdog()
 }
 
 interface Command {

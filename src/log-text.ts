@@ -1,5 +1,5 @@
-// A line of the daemon's log in readable form: the time, the level, the message, and the fields. Fields
-// contain input of clients, which must not be able to move the cursor of a terminal.
+// A line of the daemon's log in readable form, with time, level, message and fields; and as an entry of the
+// journal. Fields contain input of clients, which must not be able to move the cursor of a terminal.
 import { styleText } from 'node:util'
 
 const levelColumns = 5
@@ -15,15 +15,47 @@ interface Line {
 
 /** `22:16:05 info  berthd listens  url=http://127.0.0.1:7878`, with a line break. */
 export function toText(json: string, isColoured: boolean): string {
-  const { level, ts, msg = '', err, ...fields } = JSON.parse(json) as Line
-  const tint = (style: Parameters<typeof styleText>[0], text: string) =>
+  const line = JSON.parse(json) as Line
+  const tint: Tint = (style, text) =>
     isColoured && text ? styleText(style, text, { validateStream: false }) : text
+  const time = new Date(line.ts).toTimeString().slice(0, 8)
+  const heading = tint(styles[line.level as keyof typeof styles] ?? 'bold', line.level.padEnd(levelColumns))
+  return `${tint('dim', time)} ${heading} ${bodyOf(line, tint)}\n`
+}
+
+type Tint = (style: Parameters<typeof styleText>[0], text: string) => string
+
+function bodyOf({ level, ts, msg = '', err, ...fields }: Line, tint: Tint): string {
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${valueText(value)}`)
-  const time = new Date(ts).toTimeString().slice(0, 8)
-  const heading = tint(styles[level as keyof typeof styles] ?? 'bold', level.padEnd(levelColumns))
   const words = [escapeControls(msg), tint('dim', pairs.join(' '))].filter(Boolean)
   const reason = err ? [`         ${escapeControls(err.message ?? '')}`, ...traceOf(err.stack)] : []
-  return `${[`${tint('dim', time)} ${heading} ${words.join('  ')}`, ...reason].join('\n')}\n`
+  return [words.join('  '), ...reason].join('\n')
+}
+
+const priorities: Record<string, number> = { fatal: 2, error: 3, warn: 4, info: 6, debug: 7 }
+
+/** An entry in the journal's own format: the readable line, and each plain field as BERTH_<NAME>. */
+export function toJournalEntry(json: string): Buffer {
+  const line = JSON.parse(json) as Line
+  const { level, ts, msg, err, ...fields } = line
+  const own = Object.entries(fields)
+    .filter(([, value]) => value !== null && typeof value !== 'object')
+    .map(([name, value]) => [`BERTH_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`, String(value)] as const)
+  const entry = [
+    ['MESSAGE', bodyOf(line, (_, text) => text)] as const,
+    ['PRIORITY', String(priorities[level] ?? 6)] as const,
+    ['SYSLOG_IDENTIFIER', 'berthd'] as const,
+    ...own,
+  ]
+  return Buffer.concat(entry.map(([name, value]) => journalField(name, value)))
+}
+
+/** With its length, so that no value can end its field. */
+function journalField(name: string, value: string): Buffer {
+  const bytes = Buffer.from(value)
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(bytes.length))
+  return Buffer.concat([Buffer.from(`${name}\n`), length, bytes, Buffer.from('\n')])
 }
 
 function traceOf(stack = ''): string[] {

@@ -1,8 +1,10 @@
-// The daemon's own log on standard error: JSON lines with `level` and `msg`, or readable lines on a terminal.
+// The daemon's own log: JSON lines with `level` and `msg` on standard error, readable lines on a terminal, or
+// entries of the journal under systemd.
 // Errors are logged as `err`. Secrets and query strings must never be logged.
+import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { destination, pino } from 'pino'
-import { toText } from './log-text.ts'
+import { toJournalEntry, toText } from './log-text.ts'
 
 export interface LogMethod {
   (fields: object, message?: string): void
@@ -23,12 +25,23 @@ export function createLogger(options: {
   level: string
   fd?: number
   format?: 'auto' | 'json' | 'text'
+  /** The descriptor of the journal's socket, for the format `auto`. */
+  journal?: number | null
 }): Logger {
-  const { fd = 2, format = 'json' } = options
+  const { fd = 2, format = 'json', journal = null } = options
   const isTerminal = isatty(fd)
   const stream = openDestination(fd)
   const isText = format === 'text' || (format === 'auto' && isTerminal)
   const isColoured = isTerminal && !process.env.NO_COLOR
+  const toStream = isText ? { write: (line: string) => stream.write(toText(line, isColoured)) } : stream
+  const toJournal = (line: string) => {
+    try {
+      writeSync(journal!, toJournalEntry(line))
+    } catch {
+      // It is behind, or the line is longer than a datagram.
+      toStream.write(line)
+    }
+  }
   return pino(
     {
       level: options.level,
@@ -36,7 +49,7 @@ export function createLogger(options: {
       timestamp: () => `,"ts":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    isText ? { write: (line: string) => stream.write(toText(line, isColoured)) } : stream,
+    format === 'auto' && journal !== null ? { write: toJournal } : toStream,
   )
 }
 

@@ -1,6 +1,6 @@
-// Kills a daemon whose event loop hangs, so that its supervisor (systemd, Docker) starts it again. A separate
-// thread checks a counter that the event loop increments once a second. It counts its own checks and not the
-// time, so that a stopped process or a suspended host does not count as a hang.
+// Kills a daemon whose event loop hangs, so that its supervisor starts it again. systemd takes over from it
+// when the daemon is ready. A separate thread checks a counter that the event loop increments once a second.
+// It counts its own checks and not the time: a stopped process or a suspended host does not count as a hang.
 import { Worker } from 'node:worker_threads'
 
 const beatMs = 1000
@@ -29,10 +29,16 @@ const thread = `
   }, beatMs)
 `
 
-/** Sends SIGKILL when the event loop has not run for that many seconds, after it wrote that to the file. */
-export function startWatchdog({ limitSeconds, endFile }: { limitSeconds: number; endFile: string }): void {
+/** Sends SIGKILL when the event loop has not run for that long, after it wrote that to the file; or ends. */
+export function startWatchdog(options: { limitSeconds: number; endFile: string }): () => void {
   const beats = new Int32Array(new SharedArrayBuffer(4))
-  setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref()
-  const options = { eval: true, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16 } }
-  new Worker(thread, { ...options, workerData: { beats, beatMs, limitSeconds, endFile } }).unref()
+  const beat = setInterval(() => Atomics.add(beats, 0, 1), beatMs).unref()
+  const workerData = { beats, beatMs, ...options }
+  const limits = { maxOldGenerationSizeMb: 16 }
+  const worker = new Worker(thread, { eval: true, execArgv: [], resourceLimits: limits, workerData })
+  worker.unref()
+  return () => {
+    void worker.terminate()
+    clearInterval(beat)
+  }
 }

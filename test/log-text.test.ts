@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { toText } from '../src/log-text.ts'
+import { toJournalEntry, toText } from '../src/log-text.ts'
 import { createLogger } from '../src/logger.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
@@ -55,3 +55,36 @@ test('a log that is not a terminal is JSON, unless text is requested', (t) => {
   assert.equal(JSON.parse(written('json')).msg, 'listens')
   assert.match(written('text'), /^\d\d:\d\d:\d\d info {2}listens {2}port=1\n$/)
 })
+
+test('an entry of the journal has the line, its priority, and each plain field', () => {
+  const line = { ...at, level: 'warn', msg: 'two\nlines', service: 'web', exitCode: 1, list: [1], none: null }
+
+  const entry = toJournalEntry(JSON.stringify(line))
+
+  assert.deepEqual(fieldsOf(entry), [
+    ['MESSAGE', 'two\\u000alines  service=web exitCode=1 list=[1] none=null'],
+    ['PRIORITY', '4'],
+    ['SYSLOG_IDENTIFIER', 'berthd'],
+    ['BERTH_SERVICE', 'web'],
+    ['BERTH_EXIT_CODE', '1'],
+  ])
+})
+
+test('no value of a field ends it in the journal', () => {
+  const entry = toJournalEntry(JSON.stringify({ ...at, msg: 'a', service: 'x\nPRIORITY=0' }))
+
+  assert.deepEqual(fieldsOf(entry).at(-1), ['BERTH_SERVICE', 'x\nPRIORITY=0'])
+})
+
+/** As systemd reads them: the name, the length in 8 bytes, the value. */
+function fieldsOf(entry: Buffer): string[][] {
+  const fields = []
+  for (let at = 0; at < entry.length; ) {
+    const name = entry.toString('utf8', at, entry.indexOf('\n', at))
+    const start = at + name.length + 9
+    const length = Number(entry.readBigUInt64LE(start - 8))
+    fields.push([name, entry.toString('utf8', start, start + length)])
+    at = start + length + 1
+  }
+  return fields
+}

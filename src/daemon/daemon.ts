@@ -53,6 +53,8 @@ export interface DaemonOptions {
 export interface Daemon {
   /** The address of the API. */
   url: string
+  /** Resolves when `GET /healthz` answers: with the engine, or after a grace period without. */
+  ready: Promise<void>
   /** Refuses new work, waits for requests and commits, and stops. Pending work resumes at the next start. */
   stop(): Promise<void>
 }
@@ -83,11 +85,11 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   forgetOwnEnd(storage.directory)
   logSuspects(logger, lastEnd, supervisor.suspects())
   const start = { isReady: false }
-  void awaitEngine(ports).then(() => {
+  const ready = awaitEngine(ports).then(() => {
     start.isReady = true
   })
-  const ready = () => start.isReady
-  const context = httpContext(config, ports, { supervisor, account, ready, edge, certificates })
+  const isReady = () => start.isReady
+  const context = httpContext(config, ports, { supervisor, account, ready: isReady, edge, certificates })
   const { name, host, port } = parseListen(config.listen)
   const api = await openApi(context, { host, port, logger })
   const inspector = await startInspector(config, supervisor, account.callers, logger)
@@ -112,6 +114,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
 
   return {
     url,
+    ready,
     async stop() {
       await forgetting.stop()
       stopCertificates()

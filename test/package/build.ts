@@ -77,8 +77,10 @@ async function addService(home: string, root: string): Promise<void> {
   const unit = (await read('berth.service'))
     // Its first lines say where to put the files, which the package has done.
     .replace(/^# Berth as a service[\s\S]*?\n(?=# Instances and the edge)/, '')
-    .replace(/^ExecStart=.*$/m, 'ExecStart=/usr/bin/berthd')
+    .replaceAll('/opt/berth/', '/usr/lib/berth/')
+    .replace(/^(ExecStart=.*launch\.pl) .*$/m, '$1 /usr/bin/berthd')
   await put(root, 'usr/lib/systemd/system/berth.service', unit)
+  await put(root, 'usr/lib/berth/systemd/launch.pl', await read('launch.pl'))
   await put(root, 'usr/lib/systemd/system/berth-builds.socket', await read('berth-builds.socket'))
   const builds = (await read('berth-builds.service')).replace(
     '/usr/bin/node /opt/berth/',
