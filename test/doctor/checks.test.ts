@@ -227,7 +227,7 @@ test('what the daemon knows of itself: isolation, limits of builds, a BuildKit t
   }
 })
 
-test('what the store knows: a parked actor, an edge that is down, missing and old backups', async () => {
+test('what the store knows: a parked actor, an edge that is down, missing and old backups', async (t) => {
   const records: Record<string, object> = {
     edge: { status: 'waiting', error: 'port 80 is taken', upgrade_error: 'a pull failed', version: '3.0.1' },
     'dst-a': { backup_schedule: null },
@@ -248,6 +248,10 @@ test('what the store knows: a parked actor, an edge that is down, missing and ol
     usedBytes: () => ({ used: 1, map: 2 }),
   } as unknown as NonNullable<Examined['stored']>
 
+  const directory = temporaryDirectory(t)
+  writeFileSync(join(directory, 'held'), '{}')
+  const held = { options: [`--data-dir=${directory}`], stored }
+  assert.deepEqual(codesOf(await checkActors(examined(held))), ['server_held', 'actors_parked'])
   const [parked] = (await checkActors(examined({ stored }))) as [Finding]
   assert.match(parked.found, /dep-1 \(failed_repeatedly\)/)
   assert.deepEqual(codesOf(await checkEdge(examined({ stored }))), [
