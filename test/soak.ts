@@ -4,10 +4,16 @@
 //   --seed S    seed of random choices, random by default; it is printed
 //   --drain S   the drain limit in seconds, 30 by default; slow requests take up to two thirds of it
 //   --edge E    container (default), or host: HAProxy as a process of this machine
+// npm run soak -- --years 1: 50,000 deploys and 500,000 job runs a year on the real store and charts, without
+// Docker; what the server keeps must stop growing.
 import { randomInt } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeViolations } from './crash/report.ts'
 import { runSoak } from './soak/run.ts'
+import { allowedGrowth, growthOf, runYears } from './soak/years.ts'
 
 const { values } = parseArgs({
   options: {
@@ -16,11 +22,21 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     drain: { type: 'string', default: '30' },
     edge: { type: 'string', default: 'container' },
+    years: { type: 'string' },
   },
 })
 if (values.help) {
-  console.log('npm run soak -- [--swaps N] [--seed S] [--drain SECONDS] [--edge container|host]')
+  console.log('npm run soak -- [--swaps N] [--seed S] [--drain SECONDS] [--edge container|host] | --years Y')
   process.exit(0)
+}
+if (values.years !== undefined) {
+  const directory = mkdtempSync(join(tmpdir(), 'berth-years-'))
+  const log = (line: string) => console.log(line)
+  const samples = await runYears({ directory, years: Number(values.years), log })
+  const grown = (['directoryBytes', 'descriptors'] as const).map((what) => growthOf(samples, what))
+  console.log(`second half to first half: ${grown.map((ratio) => ratio.toFixed(2)).join(', ')}`)
+  rmSync(directory, { recursive: true })
+  process.exit(grown.every((ratio) => ratio < allowedGrowth) ? 0 : 1)
 }
 const seed = Number(values.seed ?? randomInt(1_000_000))
 const swaps = Number(values.swaps)
