@@ -1,6 +1,6 @@
 // The places where backups are kept. The secret of a key is accepted and never returned.
 import { z } from 'zod'
-import { createdAt, identifier, text, updatedAt, withDefault } from './parts/fields.ts'
+import { createdAt, flag, identifier, text, updatedAt, withDefault } from './parts/fields.ts'
 
 export const BackupPlaceParams = z.object({
   name: identifier.describe('Name of the place; `folder` is the backup directory of the server.'),
@@ -76,6 +76,14 @@ export const BackupPlace = z
   })
   .meta({ id: 'BackupPlace', description: 'A place where backups are kept.' })
 export type BackupPlace = z.output<typeof BackupPlace>
+
+export const RemoveBackupPlaceQuery = z.strictObject({
+  force: flag(
+    'Forgets it even if backups are in it, as when the bucket is lost: they can then only be deleted, and ' +
+      'their objects stay.',
+  ),
+})
+export type RemoveBackupPlaceQuery = z.output<typeof RemoveBackupPlaceQuery>
 
 export const BackupPlaceTest = z
   .object({

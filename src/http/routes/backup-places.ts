@@ -1,12 +1,14 @@
 // The places where backups are kept. Responses are built field by field: they never contain the secret.
 import { z } from 'zod'
 import type { BackupPlace as StoredPlace } from '../../../storage/backup-places.ts'
+import { isInternal, plainAddress } from '../../address-classes.ts'
 import {
   BackupPlace,
   BackupPlaceParams,
   BackupPlaceTest,
   isPlaceName,
   PutBackupPlace,
+  RemoveBackupPlaceQuery,
 } from '../../api/backup-place.ts'
 import { folderPlace } from '../../domain/backup-files.ts'
 import { Failure, invalidField, notFound } from '../../errors.ts'
@@ -62,6 +64,7 @@ export const backupPlaceRoutes = tagged('Backup places', [
   del('/backup-places/{name}', {
     summary: 'Forgets a backup place; the bucket and its objects stay',
     params: BackupPlaceParams,
+    query: RemoveBackupPlaceQuery,
     problems: ['in_use', 'conflict'],
     handler: removePlace,
   }),
@@ -76,7 +79,10 @@ async function putPlace({ context, params, body }: Putting): Promise<BackupPlace
     const rule = `must be 1 to 63 lower-case letters, digits and hyphens, and not ${folderPlace}`
     throw invalidField('name', rule)
   }
-  const endpoint = new URL(body.endpoint).origin
+  const { origin: endpoint, hostname } = new URL(body.endpoint)
+  const literal = plainAddress(hostname)
+  if (literal !== null && isInternal(literal))
+    throw invalidField('endpoint', 'is a link-local or metadata address')
   const prefix = body.prefix === '' || body.prefix.endsWith('/') ? body.prefix : `${body.prefix}/`
   const place = { ...body, name, endpoint, prefix }
   const known = backupPlaces.list().find((one) => one.name === name)
@@ -86,14 +92,17 @@ async function putPlace({ context, params, body }: Putting): Promise<BackupPlace
   return toPlace(await backupPlaces.put(place, new Date().toISOString()))
 }
 
-async function removePlace({ context, params }: Call<BackupPlaceParams>): Promise<undefined> {
+type Removing = Call<BackupPlaceParams, RemoveBackupPlaceQuery>
+
+async function removePlace({ context, params, query }: Removing): Promise<undefined> {
   const { name, is_default: isDefault } = findPlace(context, params.name)
   if (name === folderPlace) throw new Failure('conflict', 'the folder of the server is always there')
   if (isDefault) {
     const hint = `berth backup-places default ${folderPlace}`
     throw new Failure('in_use', `${name} is the place of backups that choose none`, hint)
   }
-  assertUnused(context, name, 'berth db backups --rm ID, berth db update NAME --backup-place folder')
+  if (!query.force)
+    assertUnused(context, name, 'berth db backups --rm ID, berth db update NAME --backup-place folder')
   await context.storage.backupPlaces.remove(name)
 }
 

@@ -3,7 +3,7 @@ import assert, { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import type { OneShotStreams } from '../../../src/docker/containers/one-shot-containers.ts'
-import { backupsOf, dumpDatastore, pruneBackups } from '../../../src/effects/backup/backup.ts'
+import { backupEffects, backupsOf, dumpDatastore, pruneBackups } from '../../../src/effects/backup/backup.ts'
 import type { BackupPorts } from '../../../src/effects/backup/ports.ts'
 import { openBackupPlaces } from '../../../src/effects/backup-place/backup-places.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
@@ -136,4 +136,23 @@ test('a backup is canceled with the path, the free and the needed space', { skip
     readdirSync(backupDir).filter((name) => name !== 'filler'),
     [],
   )
+})
+
+test('a backup whose place was forgotten can be deleted', async (t) => {
+  const opened = await openBackupPorts(t)
+  const removed: string[] = []
+  const ports = standIn<BackupPorts>({
+    ...opened.ports,
+    places: openBackupPlaces({ storage: opened.ports.storage, settings: opened.settings }),
+    tools: { remove: async (id: string) => void removed.push(id) },
+  })
+  const at = '2026-01-02T03:04:05.678Z'
+  const dump = { id: 'bak-1', datastoreName: 'shop-db', kind: 'postgres', at, place: 'lost' } as const
+  const input = { ...dump, datastoreId: 'dst-1', version: '17' }
+
+  await backupEffects(ports).removeBackup(input, new AbortController().signal)
+  await backupEffects(ports).discardDump(input, new AbortController().signal)
+
+  deepEqual(removed, ['bak-1', 'bak-1'])
+  await assert.rejects(async () => ports.places.open('lost'), { code: 'not_found' })
 })

@@ -1,6 +1,7 @@
 // Backup places, over HTTP and a real store: keys are hidden, and a place in use stays where it is.
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Backup } from '../../../src/api/backup.ts'
 import type { BackupPlace, BackupPlaceTest } from '../../../src/api/backup-place.ts'
 import { startBackups } from '../../support/http/backup-api.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
@@ -68,6 +69,7 @@ for (const [what, name, changes] of [
   ['an address with a path', 'a', { endpoint: 'https://s3.example.com/bucket' }],
   ['an address with a password', 'a', { endpoint: 'https://me:pw@s3.example.com' }],
   ['another protocol', 'a', { endpoint: 'file:///etc' }],
+  ['a metadata address', 'a', { endpoint: 'http://[::ffff:169.254.169.254]' }],
   ['a prefix that leads out', 'a', { prefix: '../other' }],
   ['a prefix with a slash before it', 'a', { prefix: '/other' }],
   ['an empty secret', 'a', { secret_access_key: '' }],
@@ -112,4 +114,7 @@ test('a place in use keeps its bucket, takes a new key, and is not forgotten', a
   deepEqual(await refused('PUT', '/backup-places/offsite', { ...bucket, bucket: 'other' }), [409, 'in_use'])
   equal((await call('PUT', '/backup-places/offsite', { ...bucket, secret_access_key: 'new' })).status, 200)
   equal(storage.backupPlaces.get('offsite')?.secret_access_key, 'new')
+  equal((await call('DELETE', '/backup-places/offsite?force=true')).status, 204)
+  const [left] = (await call('GET', '/backups')).body as unknown as Backup[]
+  deepEqual([left?.place, left?.file], ['offsite', file.slice('s3://shop/berth/'.length)])
 })

@@ -47,7 +47,8 @@ export function addBackupPlaceCommands(program: BerthCommand): void {
     .command('rm')
     .argument('<name>', 'the place')
     .description('forget a bucket that has no backups; its objects stay')
-    .examples('berth backup-places rm offsite', 'berth backup-places rm minio --json')
+    .option('--force', 'even with backups, as when the bucket is lost; they can then only be deleted')
+    .examples('berth backup-places rm offsite', 'berth backup-places rm lost --force')
     .runs(remove)
 }
 
@@ -107,7 +108,7 @@ async function makeDefault(cli: Cli, name: string): Promise<void> {
   printDone(cli, `backups that choose no place go to ${place.name}`)
 }
 
-async function remove(cli: Cli, name: string): Promise<void> {
-  await cli.client.call('DELETE', pathOf(name))
+async function remove(cli: Cli, name: string, { force }: { force?: boolean }): Promise<void> {
+  await cli.client.call('DELETE', pathOf(name), { query: { force } })
   printDone(cli, `${name} is forgotten; its objects stay in the bucket`)
 }
