@@ -249,6 +249,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/auth/cli/{id}/approve',
     'POST /api/v1/auth/cli/{id}/deny',
     'GET /api/v1/inspect',
+    'POST /api/v1/server/activate',
   ],
   'read server': ['GET /api/v1/info', 'GET /api/v1/machines/{kind}'],
   'read filtered': [
