@@ -37,6 +37,7 @@ import { type DirectoryLock, lockDirectory } from './store/lock.ts'
 import { migrate } from './store/migrations.ts'
 import { Names } from './store/names.ts'
 import { openRedundantValue } from './store/redundant-value.ts'
+import { keepCopy } from './store/schema-copies.ts'
 import { openStore, type Store, type StoreOptions } from './store/store.ts'
 import { Upstreams } from './upstreams.ts'
 
@@ -45,6 +46,8 @@ export type Storage = Awaited<ReturnType<typeof openStorage>>
 export interface StorageOptions extends StoreOptions {
   /** Called when a log file cannot be written. The daemon continues. */
   onLogError?: (error: unknown) => void
+  /** Called with the path of the copy that is made before the store's schema changes. */
+  onSchemaCopy?: (path: string) => void
   /** Limits of each service's runtime log and access log; 64 MiB and 14 days by default. */
   serviceLogs?: { sizeMb: number; days: number }
   /** Rebuilds a damaged record; without it the record only reports the damage. */
@@ -59,7 +62,9 @@ export async function openStorage(directory: string, options: StorageOptions) {
   try {
     store = openStore(directory, options)
     const sealer = await openProvenSealer(directory, store)
-    await migrate(store, sealer.mac)
+    await migrate(store, sealer.mac, undefined, async (schema) => {
+      options.onSchemaCopy?.(await keepCopy(directory, store!, schema))
+    })
     const buildCaches = openBuildCaches(store)
     return {
       directory,

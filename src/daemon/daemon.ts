@@ -190,6 +190,8 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
     serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },
   }
+    onSchemaCopy: (path) =>
+      logger.info({ path }, 'the store has a new schema; this is a copy of the former one'),
 }
 
 /**

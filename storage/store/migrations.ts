@@ -72,11 +72,12 @@ export function requireCurrentSchema(store: Store): void {
   )
 }
 
-/** Brings the store to this version's schema. Throws `store_too_new`. */
+/** Brings the store to this version's schema; `copy` keeps the former one before. Throws `store_too_new`. */
 export async function migrate(
   store: Store,
   mac: (text: string) => string,
   steps: Migration[] = migrations,
+  copy: (schema: number) => Promise<void> = async () => undefined,
 ): Promise<void> {
   const schema = openRedundantValue<number>(store, 'meta', 'schema')
   const current = steps.length + 1
@@ -87,6 +88,7 @@ export async function migrate(
       `the data directory has schema ${storedSchema}, this version of Berth knows up to ${current}`,
     )
   }
+  if (storedSchema !== null && storedSchema < current) await copy(storedSchema)
   for (let step = storedSchema ?? current; step < current; step++) {
     await store.commit(() => {
       steps[step - 1]!(store, mac)
