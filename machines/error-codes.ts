@@ -8,6 +8,7 @@ export const errorCodes = [
   'acme_unreachable',
   'archive_invalid',
   'backup_failed',
+  'backup_key_missing',
   'backup_place_failed',
   'build_failed',
   'build_timeout',

@@ -14,6 +14,7 @@ import * as gitConnection from './git-connection/git-connection.ts'
 import * as jobRun from './job-run.ts'
 import * as notification from './notification.ts'
 import * as restore from './restore.ts'
+import * as serverBackup from './server-backup.ts'
 import * as serviceRemoval from './service-removal.ts'
 import * as terminalLogin from './terminal-login.ts'
 
@@ -61,6 +62,7 @@ export const catalogue = {
   'job-run': jobRun,
   notification,
   restore,
+  'server-backup': serverBackup,
   'service-removal': serviceRemoval,
   'terminal-login': terminalLogin,
 } satisfies Record<string, Kind>

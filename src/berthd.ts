@@ -2,7 +2,7 @@
 import { styleText } from 'node:util'
 import { doctorHelp, helpText, readConfig, removedOptionWarnings, resetHelp } from './config/config.ts'
 import { startDaemon } from './daemon/daemon.ts'
-import { messageOf } from './errors.ts'
+import { codeOf, messageOf } from './errors.ts'
 import { createLogger } from './logger.ts'
 import { ownEndFile, recordOwnEnd, reportHeapExhaustion } from './own-end.ts'
 import { openSystemd, takeDescriptor } from './systemd.ts'
@@ -124,6 +124,8 @@ async function examineHost(args: string[]): Promise<string> {
 
 main().catch((error: unknown) => {
   const hint = (error as { hint?: string }).hint
-  process.stderr.write(`berthd: ${messageOf(error)}\n${hint ? `  ${hint}\n` : ''}`)
+  // A daemon that started this process stores the code.
+  const code = process.argv.includes('--for-daemon') ? `[${codeOf(error)}] ` : ''
+  process.stderr.write(`berthd: ${code}${messageOf(error)}\n${hint ? `  ${hint}\n` : ''}`)
   process.exit(exitCodes[(error as { code?: string }).code ?? ''] ?? 1)
 })

@@ -202,6 +202,7 @@ function newestId(store: Store): string | undefined {
       ['actors', 'dst'],
       ['actors', 'bak'],
       ['actors', 'rst'],
+      ['actors', 'sbk'],
       ['actors', 'job'],
       ['actors', 'ntf'],
       ['services', 'svc'],

@@ -29,6 +29,7 @@ export const actorKinds = [
   'job-run',
   'notification',
   'restore',
+  'server-backup',
   'service-removal',
   'terminal-login',
 ] as const

@@ -1,6 +1,7 @@
 // Parsers for option values. Their messages lack the option's name, which the caller prepends.
 import { isIP, isIPv4 } from 'node:net'
 import { isLoopbackHost } from '../address-classes.ts'
+import { parseSchedule } from '../domain/schedule.ts'
 
 export interface Option<T> {
   help: string
@@ -55,6 +56,12 @@ export const flag = (help: string): Option<boolean> => ({
   parse: (value) =>
     ['1', 'true', 'yes', 'on'].includes(oneOf('1', 'true', 'yes', 'on', '0', 'false', 'no', 'off')(value)),
 })
+
+/** Accepts an empty text for none. */
+export const cronSchedule = (value: string) => {
+  if (value === '' || parseSchedule(value) !== null) return value
+  throw new Error('is not a cron schedule, as 0 3 * * *')
+}
 
 export const listenAddress = (value: string) => {
   const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):(\d{1,5})$/.exec(value) ?? []

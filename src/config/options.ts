@@ -6,6 +6,7 @@ import {
   address,
   addresses,
   cpus,
+  cronSchedule,
   directories,
   dnsSettings,
   flag,
@@ -171,6 +172,22 @@ export const options = {
     'directory of backups; by default below the data directory',
     '',
     text(/^(\/|$)/, 'an absolute path'),
+  ),
+  'server-backup-dir': option(
+    'directory of backups of the server; by default below the data directory',
+    '',
+    text(/^(\/|$)/, 'an absolute path'),
+  ),
+  'server-backup-schedule': option(
+    'cron schedule (UTC) of backups of the server; off by default',
+    '',
+    cronSchedule,
+  ),
+  'server-backup-keep': option('scheduled backups of the server that are kept', '7', integer(1, 1000)),
+  'server-backup-days': option(
+    'days that scheduled backups of the server are kept; 0 for no limit',
+    '0',
+    integer(0, 3650),
   ),
   'trash-days': option(
     'days that deleted datastores and disks can be restored; 0 deletes them immediately',

@@ -23,6 +23,8 @@ import { gitConnectionEffects } from '../effects/git-connection/git-connection.t
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { notificationEffects } from '../effects/notification/notification.ts'
 import { restoreEffects } from '../effects/restore/restore.ts'
+import { startServerBackupSchedule } from '../effects/server-backup/schedule.ts'
+import { serverBackupEffects } from '../effects/server-backup/server-backup.ts'
 import { serviceRemovalEffects } from '../effects/service-removal.ts'
 import { terminalLoginEffects } from '../effects/terminal-login.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
@@ -96,6 +98,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   edge.open(api.port)
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
+  const stopServerBackups = startServerBackupSchedule(ports)
   alerts.start()
   const forgetting = startRecordRetention(storage, ports.owner, logger, {
     keepDeploys: config['keep-deploys'],
@@ -118,6 +121,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     async stop() {
       await forgetting.stop()
       stopCertificates()
+      stopServerBackups()
       await alerts.stop()
       await inspector?.stop()
       await api.stop(stopTimeoutMs)
@@ -173,6 +177,7 @@ function effectsOf(ports: Ports) {
     'job-run': jobRunEffects(ports),
     notification: notificationEffects(ports),
     restore: restoreEffects(ports),
+    'server-backup': serverBackupEffects(ports),
     'service-removal': serviceRemovalEffects(ports),
     'terminal-login': terminalLoginEffects(ports),
   }
@@ -185,13 +190,13 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
       reason === null
         ? logger.info('the store writes again')
         : logger.error({ reason }, 'the store cannot write: rejecting all changes'),
+    onSchemaCopy: (path) =>
+      logger.info({ path }, 'the store has a new schema; this is a copy of the former one'),
     onDamage: (reason) => logger.error({ reason }, 'stored data is corrupt'),
     toRecord: (row) => recordOf(row, catalogue),
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
     serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },
   }
-    onSchemaCopy: (path) =>
-      logger.info({ path }, 'the store has a new schema; this is a copy of the former one'),
 }
 
 /**

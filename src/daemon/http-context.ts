@@ -36,6 +36,8 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     version,
     config: {
       ...ports.settings,
+      prefix: config.prefix,
+      serverBackupDir: ports.serverBackups.directory,
       edge: ports.publication.edge,
       builds: {
         builder: config.builder,

@@ -29,6 +29,7 @@ type Parts = Pick<
   | 'places'
   | 'degradedReasons'
   | 'builderWatch'
+  | 'serverBackups'
 >
 
 export function createObserver(ports: Parts) {

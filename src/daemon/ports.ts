@@ -19,6 +19,7 @@ import { watchEvents } from '../docker/engine/events.ts'
 import type { Owner } from '../docker/engine/names.ts'
 import type { Network } from '../docker/network/networks.ts'
 import { formatSubnet, parseSubnet } from '../docker/network/networks.ts'
+import { serverBackupsFolder } from '../domain/backup-files.ts'
 import type { Publication } from '../domain/domains.ts'
 import type { TransferProgress } from '../effects/backup/ports.ts'
 import { openBackupPlaces } from '../effects/backup-place/backup-places.ts'
@@ -33,11 +34,13 @@ import { AccessLog } from '../effects/logs/access-log.ts'
 import { LogCollector } from '../effects/logs/log-collector.ts'
 import { createNotify } from '../effects/notification/notify.ts'
 import type { SharedPorts } from '../effects/ports.ts'
+import type { ServerBackupSettings } from '../effects/server-backup/server-backup.ts'
 import { InstanceMetrics } from '../effects/traffic/instance-metrics.ts'
 import { TrafficNumbers } from '../effects/traffic/traffic-numbers.ts'
 import type { Failure } from '../errors.ts'
 import { openFirewall } from '../firewall/firewall.ts'
 import type { Logger } from '../logger.ts'
+import { openFolder } from '../object-storage/folder.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openEdge } from './edge.ts'
 import { reconcile } from './reconcile.ts'
@@ -99,6 +102,7 @@ export function openPorts(
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,
     identity: identityOf(config),
+    serverBackups: serverBackupsOf(config, storage.directory),
     startedAt: new Date().toISOString(),
   }
   const close = async () => {
@@ -176,6 +180,18 @@ function settingsOf(config: Config, dataDir: string) {
     datastoreBind: config['datastore-bind'],
     datastorePorts: config['datastore-ports'],
     backupDir: config['backup-dir'] || join(dataDir, 'backups'),
+  }
+}
+
+function serverBackupsOf(config: Config, dataDir: string): ServerBackupSettings {
+  const directory = config['server-backup-dir'] || join(dataDir, serverBackupsFolder)
+  return {
+    schedule: config['server-backup-schedule'] || null,
+    directory,
+    store: openFolder({ directory, isOwn: config['server-backup-dir'] === '' }),
+    prefix: config.prefix,
+    keepCount: config['server-backup-keep'],
+    keepDays: config['server-backup-days'],
   }
 }
 

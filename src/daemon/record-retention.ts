@@ -50,6 +50,7 @@ export function startRecordRetention(
     await storage.actors.removeFinal('certificate', expired)
     await storage.actors.removeFinal('datastore', expired)
     await storage.actors.removeFinal('backup', expired, null)
+    await storage.actors.removeFinal('server-backup', expired, null)
     await storage.actors.removeFinal('disk-removal', expired, null)
     await storage.actors.removeFinal('service-removal', expired, null)
     await storage.actors.removeFinal('git-connection', expired)

@@ -37,6 +37,14 @@ export function backupObjectName(backup: BackupFileRef): string {
   return `${backup.datastoreName}/${backupFileName(backup)}`
 }
 
+/** In the data directory, unless an option names another place. */
+export const serverBackupsFolder = 'server-backups'
+
+/** `berth-20260102T030405Z.backup.age`: names sort by time. */
+export function serverBackupName(prefix: string, at: string): string {
+  return `${prefix}-${at.replace(/\.\d+|[-:]/g, '')}.backup.age`
+}
+
 export const headBytes = 512
 
 export type DumpFormat = 'archive' | 'gzip' | 'sql'

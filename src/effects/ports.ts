@@ -8,6 +8,7 @@ import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
 import type { GitConnectionInput } from '../../machines/git-connection/git-connection-context.ts'
 import type { JobRunInput } from '../../machines/job-run.ts'
 import type { NotificationInput } from '../../machines/notification.ts'
+import type { ServerBackupInput } from '../../machines/server-backup.ts'
 import type { By } from '../../storage/actors/actors.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Commit } from '../../storage/store/store.ts'
@@ -56,5 +57,6 @@ interface SpawnInputs {
   'disk-removal': DiskRemovalInput
   'git-connection': GitConnectionInput
   'job-run': JobRunInput
+  'server-backup': ServerBackupInput
   notification: NotificationInput
 }

@@ -38,11 +38,6 @@ export async function withBackup<T>(
   }
 }
 
-/** `berth-20260102T030405Z.backup.age`: names sort by time. */
-export function backupName({ prefix, created_at }: Pick<Manifest, 'prefix' | 'created_at'>): string {
-  return `${prefix}-${created_at.replace(/\.\d+|[-:]/g, '')}.backup.age`
-}
-
 /** Also removes the copies of processes that were killed: their names have the process id. */
 async function createCopyFolder(dataDir: string): Promise<string> {
   const parent = join(dataDir, copiesFolder)

@@ -7,11 +7,13 @@ import { parseArgs } from 'node:util'
 import { releaseDirectory } from '../../storage/hold.ts'
 import { askSecret, askTwice, readLine } from '../ask-secret.ts'
 import { readConfig } from '../config/config.ts'
+import { serverBackupName, serverBackupsFolder } from '../domain/backup-files.ts'
 import { Failure, invalidRequest, messageOf } from '../errors.ts'
+import { openFolder } from '../object-storage/folder.ts'
+import { measured } from '../object-storage/measured.ts'
 import { size } from '../quantities.ts'
 import type { Lock, Unlock } from './age-file.ts'
-import { backupName, withBackup } from './backup.ts'
-import { folderDestination } from './destination.ts'
+import { withBackup } from './backup.ts'
 import { createRecoveryKey, fingerprintOf, parseRecoveryKey, readRecipient } from './keys.ts'
 import { restoreServer } from './restore.ts'
 
@@ -54,28 +56,44 @@ renews certificates and tokens, and empties the trash. Stop the old server first
 
 /** Throws `backup_key_missing`, `backup_failed` and the codes of an unusable data directory. */
 export async function backupCommand(args: string[], stdin: NodeJS.ReadStream): Promise<string> {
-  const { config, file, flags } = parse(args, { passphrase: { type: 'boolean' } }, backupHelp)
-  const lock = flags.passphrase ? { passphrase: await newPassphrase(stdin) } : recipientOf(config['data-dir'])
-  const options = { dataDir: config['data-dir'], prefix: config.prefix, lock }
+  const own = { passphrase: { type: 'boolean' }, 'for-daemon': { type: 'boolean' } } as const
+  const { config, file, flags } = parse(args, own, backupHelp)
+  const dataDir = requireDataDirectory(config['data-dir'])
+  const isOfDaemon = flags['for-daemon'] === true
+  if (isOfDaemon) endWith(stdin)
+  const lock = flags.passphrase ? { passphrase: await newPassphrase(stdin) } : recipientOf(dataDir)
+  const options = { dataDir, prefix: config.prefix, lock }
   if (file === '-') return backupToOutput(options)
-  return withBackup(options, async ({ manifest, bytes: content }) => {
+  return withBackup(options, async ({ manifest, bytes }) => {
     const given = resolve(file ?? '.')
     const isFolder = existsSync(given) && statSync(given).isDirectory()
-    const path = isFolder ? join(given, backupName(manifest)) : given
-    const destination = folderDestination(dirname(path))
-    const stored = await destination.write(basename(path), content)
-    const found = await destination.inspect(basename(path))
-    if (found.sha256 !== stored.sha256) {
+    const path = isFolder ? join(given, serverBackupName(manifest.prefix, manifest.created_at)) : given
+    const isOwn = path.startsWith(join(dataDir, serverBackupsFolder, '/'))
+    const store = openFolder({ directory: dirname(path), isOwn })
+    const { signal } = new AbortController()
+    const stored = await store.put(basename(path), bytes, signal)
+    const keyFingerprint = 'recipient' in lock ? fingerprintOf(lock.recipient) : null
+    // The daemon reads the file back itself.
+    if (isOfDaemon) return JSON.stringify({ ...stored, keyFingerprint })
+    const { content, facts } = measured((await store.get(basename(path), signal)).content)
+    for await (const _ of content);
+    if (facts().sha256 !== stored.sha256) {
       throw new Failure('backup_failed', `${path} does not contain what was written to it`)
     }
-    const key = 'recipient' in lock ? `the key ${fingerprintOf(lock.recipient)}` : 'the passphrase'
+    const key = keyFingerprint === null ? 'the passphrase' : `the key ${keyFingerprint}`
     return `${path} (${size(stored.sizeBytes)}) can be restored with ${key}.`
   })
 }
 
+/** Standard input is open as long as the daemon that started this process lives. */
+function endWith(stdin: NodeJS.ReadStream): void {
+  stdin.on('close', () => process.exit(1)).resume()
+  stdin.unref()
+}
+
 async function backupToOutput(options: Parameters<typeof withBackup>[0]): Promise<string> {
   if (process.stdout.isTTY) throw invalidRequest('a backup cannot be written to a terminal', 'name a file')
-  await withBackup(options, ({ bytes: content }) => pipeline(content, process.stdout, { end: false }))
+  await withBackup(options, ({ bytes }) => pipeline(bytes, process.stdout, { end: false }))
   return ''
 }
 
@@ -196,7 +214,7 @@ function parse<Own extends Flags>(args: string[], own: Own, help: string) {
     return {
       config: readConfig(given, process.env),
       file: positionals[0] ?? null,
-      flags: values as { 'key-file'?: string; passphrase?: boolean },
+      flags: values as { 'key-file'?: string; passphrase?: boolean; 'for-daemon'?: boolean },
     }
   } catch (error) {
     if (error instanceof Failure) throw error

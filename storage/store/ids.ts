@@ -16,6 +16,7 @@ export type IdPrefix =
   | 'dst'
   | 'bak'
   | 'rst'
+  | 'sbk'
   | 'crt'
   | 'dsk'
   | 'own'

@@ -19,6 +19,7 @@ const cleanups: Record<string, string[]> = {
   'git-connection': ['removeSecrets'],
   'job-run': ['stopRun', 'clearRun'],
   restore: ['tidyRestore', 'undoRestore'],
+  'server-backup': ['discardFile', 'removeFile'],
   'service-removal': ['removeBelongings'],
   'terminal-login': ['revokeToken'],
 }

@@ -28,6 +28,7 @@ export interface LeftBehind {
 interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage'> {
   instances: Instances
   places: BackupPlaces
+  serverBackups: { directory: string }
   settings: { dataDir: string }
 }
 
@@ -66,6 +67,8 @@ const leftoverListers: Record<string, LeftoverLister> = {
     ...(await listContainers(ports, { deployId: id }, [toolKind])),
     ...existingFiles([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
   ],
+  'server-backup': async ({ serverBackups, storage }, { id }) =>
+    existingFiles([join(serverBackups.directory, String(storage.actors.record(id)?.file))]),
   'service-removal': async (ports, { id }) => [
     ...(await listContainers(ports, { serviceId: id }, [undefined, preDeployKind, jobKind])),
     ...(await existingVolumes(ports, [volumeName(ports.owner, id)])),

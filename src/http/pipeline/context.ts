@@ -73,6 +73,8 @@ interface HttpConfig {
   builds: Omit<Info['builds'], 'hangs_since'>
   dataDir: string
   backupDir: string
+  serverBackupDir: string
+  prefix: string
   /** How long deleted data can be restored; 0 disables the trash. */
   trashDays: number
   deployLimits: { fetchMs: number; buildMs: number; startMs: number }

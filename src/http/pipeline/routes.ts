@@ -22,6 +22,7 @@ import { notificationRoutes } from '../routes/notifications.ts'
 import { pageRoutes } from '../routes/pages.ts'
 import { registryRoutes } from '../routes/registries.ts'
 import { serverRoutes } from '../routes/server.ts'
+import { serverBackupRoutes } from '../routes/server-backups.ts'
 import { serviceRoutes } from '../routes/services.ts'
 import { terminalLoginRoutes } from '../routes/terminal-logins.ts'
 import { trashRoutes } from '../routes/trash.ts'
@@ -48,6 +49,7 @@ export const routes: readonly Route[] = [
   ...datastoreShellRoutes,
   ...backupPlaceRoutes,
   ...backupRoutes,
+  ...serverBackupRoutes,
   ...restoreRoutes,
   ...gitConnectionRoutes,
   ...notificationRoutes,

@@ -136,6 +136,8 @@ export function createContext(storage: Storage): HttpContext {
       dataDir: storage.directory,
       trashDays: 7,
       backupDir: `${storage.directory}/backups`,
+      serverBackupDir: `${storage.directory}/server-backups`,
+      prefix: 'berth',
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),

@@ -161,6 +161,11 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     context: { retryAt: 4e12, folded: { ids: ['ntf-2'], problems: 1, warnings: 0, infos: 0, titles: ['a'] } },
   },
   restore: { id: 'rst-1', input: { ...datastore, backupId: null, sizeBytes: 1, at } },
+  'server-backup': {
+    id: 'sbk-1',
+    input: { trigger: 'manual', file: 'berth-20260102T030405Z.backup.age', at },
+    context: { sizeBytes: 1, sha256: 'a', keyFingerprint: 'b', finishedAt: at },
+  },
   'service-removal': {
     id: 'svc-1',
     input: { ...owned, deleteDisk: true, trash: { id: 'dsk-2', serviceName: 'shop', expiresAt: later } },

@@ -347,7 +347,14 @@ export const borders: Border[] = [
     of: 'src/server-backup/',
     packages: ['age-encryption', 'tar-stream'],
     node: true,
-    values: ['src/server-backup/', 'src/archive/entry-path.ts', 'storage/', 'src/*', ...ground],
+    values: [
+      'src/server-backup/',
+      'src/object-storage/',
+      'src/archive/entry-path.ts',
+      'storage/',
+      'src/*',
+      ...ground,
+    ],
     types: [],
   },
   {

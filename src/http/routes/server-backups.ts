@@ -1,0 +1,106 @@
+// Backups of the whole server. Only a session may start, read or delete one: a stolen token must not be
+// enough to carry the server away.
+
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { z } from 'zod'
+import type { ServerBackupRecord } from '../../../machines/server-backup.ts'
+import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
+import { ServerBackup, ServerBackupParams } from '../../api/server-backup.ts'
+import { serverBackupName } from '../../domain/backup-files.ts'
+import { conflict } from '../../errors.ts'
+import type { HttpContext } from '../pipeline/context.ts'
+import { type Call, type CallById, Download, del, get, post, tagged } from '../pipeline/route.ts'
+import { command, requesterOf } from '../records/requester.ts'
+import { finder } from '../records/stored-record.ts'
+import { failureOf } from '../why/advice.ts'
+import { recordRoutes } from './record-routes.ts'
+
+const findServerBackup = finder<'server-backup'>('sbk', 'backup of the server')
+
+export const serverBackupRoutes = tagged('Backups', [
+  get('/server-backups', {
+    role: 'read',
+    summary: 'Lists the backups of the whole server, newest first',
+    response: z.array(ServerBackup),
+    handler: ({ context }) => list(context).map((record) => toServerBackup(context, record)),
+  }),
+  ...recordRoutes('/server-backups/{id}', {
+    noun: 'a backup of the server',
+    params: ServerBackupParams,
+    find: findServerBackup,
+    show: { response: ServerBackup, read: readServerBackup },
+  }),
+  post('/server-backups', {
+    credential: 'session',
+    summary: 'Starts an encrypted backup of the whole server',
+    response: ServerBackup,
+    status: 202,
+    problems: ['conflict'],
+    replay: readServerBackup,
+    handler: createServerBackup,
+  }),
+  get('/server-backups/{id}/content', {
+    credential: 'session',
+    summary: 'Downloads the encrypted file of a stored backup of the server',
+    params: ServerBackupParams,
+    response: 'bytes',
+    problems: ['conflict'],
+    handler: downloadServerBackup,
+  }),
+  del('/server-backups/{id}', {
+    credential: 'session',
+    summary: 'Deletes a backup of the server and its file',
+    params: ServerBackupParams,
+    async handler(call: CallById) {
+      const { id } = findServerBackup(call.context.storage, call.params.id)
+      await call.context.actors.send(id, command(call, 'delete'))
+      return undefined
+    },
+  }),
+])
+
+type StoredRecord = ServerBackupRecord & CommonRecordFields
+
+/** Deleted backups are final, so they are not active actors. */
+function list({ storage: { actors } }: HttpContext): StoredRecord[] {
+  const ids = [...actors.active('server-backup')].map(({ id }) => id).sort()
+  return ids.reverse().flatMap((id) => actors.record<'server-backup'>(id) ?? [])
+}
+
+function toServerBackup({ config }: HttpContext, record: StoredRecord): ServerBackup {
+  return {
+    ...record,
+    ...failureOf(record, null),
+    status: record.status as ServerBackup['status'],
+    file: join(config.serverBackupDir, record.file),
+  }
+}
+
+function readServerBackup(context: HttpContext, id: string): ServerBackup {
+  return toServerBackup(context, findServerBackup(context.storage, id))
+}
+
+async function createServerBackup(call: Call): Promise<ServerBackup> {
+  const { context, eventId } = call
+  const { storage, config } = context
+  const running = list(context).find(({ status }) => status === 'running')
+  if (running) throw conflict(`${running.id} is still running`)
+  const id = storage.ids.newId('sbk')
+  const at = new Date().toISOString()
+  const input = { id, trigger: 'manual', file: serverBackupName(config.prefix, at), at }
+  const options = { eventId, by: requesterOf(call) }
+  const { record } = await context.actors.spawn('server-backup', id, input, options)
+  return toServerBackup(context, record)
+}
+
+async function downloadServerBackup({ context, params }: CallById): Promise<Download> {
+  const { status, file, size_bytes } = readServerBackup(context, params.id)
+  if (status !== 'stored') throw conflict(`the backup is ${status}, not stored`)
+  const stats = await stat(file).catch(() => null)
+  if (stats?.size === size_bytes) {
+    return new Download(file, stats.size, basename(file), createReadStream(file))
+  }
+  throw conflict(`${file} ${stats ? 'has changed since it was checked' : 'no longer exists'}`)
+}

@@ -1,0 +1,69 @@
+// Backups of the server over HTTP with a real daemon: who may, what is stored, a kill, and the schedule.
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createRecoveryKey } from '../../../src/server-backup/keys.ts'
+import { restoreServer } from '../../../src/server-backup/restore.ts'
+import { startDaemon } from '../../support/daemon/daemon.ts'
+import { until } from '../../support/daemon/service.ts'
+import { signIn, signUp } from '../../support/http/session.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
+
+test('a session starts and downloads a backup of the server, and a token only lists', async (t) => {
+  const daemon = await startDaemon(t)
+  const { api, dataDir } = daemon
+  const session = await signUp(api.url, dataDir)
+  const asSession = (method: string, path: string) =>
+    fetch(`${api.url}/api/v1${path}`, { method, headers: session })
+
+  const byToken = await api.call('POST', '/server-backups')
+  deepEqual([byToken.status, byToken.body.code], [403, 'session_required'])
+  const ended = (id: string) =>
+    until(`${id} to end`, async () => {
+      const backup = await api.get(`/server-backups/${id}`)
+      return backup.status === 'running' ? null : backup
+    })
+  const start = async () => {
+    const response = await asSession('POST', '/server-backups')
+    equal(response.status, 202)
+    return ended(((await response.json()) as { id: string }).id)
+  }
+
+  const without = await start()
+  deepEqual([without.status, without.error_code], ['failed', 'backup_key_missing'])
+  const { key } = await createRecoveryKey(dataDir)
+  const backup = await start()
+  deepEqual([backup.status, backup.trigger, backup.error], ['stored', 'manual', null])
+  equal((await api.call('GET', `/server-backups/${backup.id}/content`)).body.code, 'session_required')
+  const content = await asSession('GET', `/server-backups/${backup.id}/content`)
+  const target = join(temporaryDirectory(t), 'restored')
+  const { server_id } = await restoreServer(content.body!, { dataDir: target, unlock: { key } })
+  match(server_id, /^[0-9a-f]{16}$/)
+
+  equal((await asSession('DELETE', `/server-backups/${backup.id}`)).status, 204)
+  await until('the file to be removed', async () => !existsSync(backup.file))
+  deepEqual((await api.get('/server-backups')).length, 1)
+})
+
+test('a backup that a kill interrupts is made again, and no partial file stays', async (t) => {
+  const daemon = await startDaemon(t)
+  await signUp(daemon.api.url, daemon.dataDir)
+  await createRecoveryKey(daemon.dataDir)
+  const session = await signIn(daemon.api.url)
+  const response = await fetch(`${daemon.api.url}/api/v1/server-backups`, {
+    method: 'POST',
+    headers: session,
+  })
+  const { id } = (await response.json()) as { id: string }
+
+  await daemon.kill()
+  await daemon.start()
+
+  const backup = await until('the backup to end', async () => {
+    const found = await daemon.api.get(`/server-backups/${id}`)
+    return found.status === 'running' ? null : found
+  })
+  equal(backup.status, 'stored')
+  deepEqual(readdirSync(join(daemon.dataDir, 'server-backups')), [backup.file.split('/').at(-1)])
+})
