@@ -10,6 +10,7 @@ import { typed } from '../git/repository.ts'
 import { openDashboard } from '../http/pages/dashboard.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
 import { createHostCheck, createProxyTrust } from '../http/pipeline/origin.ts'
+import { createRecoveryKey, readRecipient } from '../server-backup/keys.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { version } from '../version.ts'
 import { createDoctor } from './doctor.ts'
@@ -62,6 +63,10 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     isTrustedProxy: createProxyTrust(config['trusted-proxy']),
     edgeSecret: parts.edge.secret,
     certificateAuthority: parts.certificates.authority,
+    firstRecoveryKey: async () => {
+      const { dataDir } = ports.settings
+      return readRecipient(dataDir) === null ? (await createRecoveryKey(dataDir)).key : null
+    },
     ...parts.account,
     ready: parts.ready,
     storage: ports.storage,

@@ -2,9 +2,10 @@
 import { Login, Setup } from '../../api/access/account.ts'
 import { sessionOf } from '../pipeline/auth.ts'
 import { originOf } from '../pipeline/origin.ts'
-import type { Call, Page } from '../pipeline/route.ts'
+import { type Call, Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { cookiesFor, signIn, signUp } from '../routes/account.ts'
+import type { HeaderList } from '../server/messages.ts'
 import {
   alertOf,
   emailField,
@@ -83,7 +84,9 @@ export async function submitSetup(call: Call<unknown, Form, Form>): Promise<Page
   const { code, email, password } = body
   try {
     const signedUp = await signUp(call, validate(Setup, { code, email, password }))
-    return redirect(ownPath(query.next), cookiesFor(call, signedUp))
+    const cookies = cookiesFor(call, signedUp)
+    const key = await call.context.firstRecoveryKey()
+    return key === null ? redirect(ownPath(query.next), cookies) : recoveryKeyPage(query, key, cookies)
   } catch (error) {
     const formError = toFormError(error, call)
     if (formError.code === 'already_set_up') return alreadySetUp(query, formError)
@@ -93,6 +96,19 @@ export async function submitSetup(call: Call<unknown, Form, Form>): Promise<Page
       formError.code === 'invalid_setup_code' ? moveToField(formError, 'code') : formError,
     )
   }
+}
+
+/** The only time that the key is shown: the server stores its public half. */
+function recoveryKeyPage({ next }: Form, key: string, cookies: HeaderList): Page {
+  const body = html`<h1>Your recovery key</h1>
+<p class="lead">Backups of this server are encrypted, and only this key opens them.</p>
+<p class="command"><code>${key}</code></p>
+<p>Store it where you find it without this server: in a password manager, or on paper. It is not shown
+again, and this server does not keep it. Without it no backup can be restored.
+<code>berthd backup-key</code> makes another one for later backups.</p>
+<p><a class="button" href="${ownPath(next)}">I have stored it</a></p>`
+  const page = pageOf({ title: 'Recovery key', body })
+  return new Page(page.status, page.html, [...page.headers, ...cookies])
 }
 
 function setupPage(query: Form, typed: Form, formError: FormError | null): Page {

@@ -49,6 +49,8 @@ export interface HttpContext {
   /** Whether the host has a valid certificate. Reads from memory, because every record calls it. */
   hasCertificate(host: string): boolean
   certificateAuthority(): CertificateAuthority
+  /** Makes the key for backups of a new server, to be shown once; null if the server has one. */
+  firstRecoveryKey(): Promise<string | null>
   /** Aborts the signal with `insufficient_storage` when the disk of the data directory is too full. */
   whileDiskHasRoom<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>
 }

@@ -1,13 +1,15 @@
 // Backups of the server over HTTP with a real daemon: who may, what is stored, a kill, and the schedule.
 import { deepEqual, equal, match } from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createRecoveryKey } from '../../../src/server-backup/keys.ts'
+import { identityToRecipient } from 'age-encryption'
+import { createRecoveryKey, readRecipient } from '../../../src/server-backup/keys.ts'
 import { restoreServer } from '../../../src/server-backup/restore.ts'
 import { startDaemon } from '../../support/daemon/daemon.ts'
 import { until } from '../../support/daemon/service.ts'
-import { signIn, signUp } from '../../support/http/session.ts'
+import { owner, signIn, signUp } from '../../support/http/session.ts'
+import { filesWith } from '../../support/storage/canary.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('a session starts and downloads a backup of the server, and a token only lists', async (t) => {
@@ -66,4 +68,27 @@ test('a backup that a kill interrupts is made again, and no partial file stays',
   })
   equal(backup.status, 'stored')
   deepEqual(readdirSync(join(daemon.dataDir, 'server-backups')), [backup.file.split('/').at(-1)])
+})
+
+test('the setup page shows the recovery key once, and the server does not keep it', async (t) => {
+  const { api, dataDir, log } = await startDaemon(t)
+  const code = readFileSync(join(dataDir, 'setup_code'), 'utf8').trim()
+  const setup = () =>
+    fetch(`${api.url}/setup`, {
+      method: 'POST',
+      body: new URLSearchParams({ code, ...owner }),
+      headers: { 'sec-fetch-site': 'same-origin', origin: api.url },
+    })
+
+  const page = await setup()
+
+  const [key = ''] = /AGE-SECRET-KEY-1\w+/.exec(await page.text()) ?? []
+  deepEqual([page.status, page.headers.get('cache-control'), key.length], [200, 'no-store', 74])
+  equal(readRecipient(dataDir), await identityToRecipient(key))
+  deepEqual(await filesWith(dataDir, key), [])
+  equal(
+    log.some((line) => line.includes(key)),
+    false,
+  )
+  equal((await (await setup()).text()).includes('AGE-SECRET-KEY'), false)
 })

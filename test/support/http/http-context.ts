@@ -140,6 +140,7 @@ export function createContext(storage: Storage): HttpContext {
       prefix: 'berth',
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
+    firstRecoveryKey: async () => null,
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
     isTrustedProxy: () => false,
     edgeSecret: null,
