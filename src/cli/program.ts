@@ -24,6 +24,7 @@ import { addRecipeCommands } from './commands/recipe.ts'
 import { addScheduleCommands } from './commands/schedule.ts'
 import { addActivityCommands } from './commands/server/activity.ts'
 import { addActorCommands } from './commands/server/actors.ts'
+import { addAlertCommands } from './commands/server/alerts.ts'
 import { addApiCommands } from './commands/server/api.ts'
 import { addCertificateCommands } from './commands/server/certs.ts'
 import { addChartCommands } from './commands/server/charts.ts'
@@ -69,6 +70,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addGitCommands,
     addRegistryCommands,
     addNotifyCommands,
+    addAlertCommands,
     addActivityCommands,
     addActorCommands,
     addChartCommands,

@@ -202,6 +202,7 @@ export async function createServiceRecords({ storage: { actors, services } }: Pi
     deploys: ['deploy', 'dep-1'],
     actors: ['deploy', 'dep-2'],
     jobs: ['job-run', 'job-1'],
+    alerts: ['alert', 'alr-1'],
     certificates: ['certificate', 'crt-1'],
   }
   await services.create(serviceRow({ id: 'svc-own', name: 'own' }))
@@ -260,6 +261,8 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/jobs',
     'GET /api/v1/actors',
     'GET /api/v1/activity',
+    'GET /api/v1/alerts',
+    'GET /api/v1/alert-rules',
     'GET /api/v1/machines',
     'GET /api/v1/machines/{kind}/times',
   ],
@@ -277,6 +280,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/services/{id}/schedule/history',
   ],
   'read record': [
+    'GET /api/v1/alerts/{id}',
     'GET /api/v1/actors/{id}',
     'GET /api/v1/actors/{id}/history',
     'GET /api/v1/certificates/{id}/history',
@@ -336,7 +340,11 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/services/{id}/deploys/upload',
     'POST /api/v1/services/{id}/jobs',
   ],
-  'deploy record': ['POST /api/v1/deploys/{deploy_id}/cancel', 'POST /api/v1/jobs/{job_id}/cancel'],
+  'deploy record': [
+    'POST /api/v1/alerts/{id}/acknowledge',
+    'POST /api/v1/deploys/{deploy_id}/cancel',
+    'POST /api/v1/jobs/{job_id}/cancel',
+  ],
   admin: [
     'GET /api/v1/doctor',
     'POST /api/v1/notification-channels',
@@ -379,6 +387,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/restores/{id}/cancel',
     'POST /api/v1/edge/upgrade',
     'POST /api/v1/edge/retry',
+    'PATCH /api/v1/alert-rules/{code}',
     'POST /api/v1/actors/{id}/retry',
     'POST /api/v1/actors/{id}/discard',
     'DELETE /api/v1/disks/{name}',

@@ -12,6 +12,7 @@ import { resolveService } from '../service/resolve-target.ts'
 import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
+import { openAlertsLine } from './server/alerts.ts'
 
 type Instance = ServiceStatus['instances'][number]
 
@@ -38,6 +39,11 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   // Only a cron job is live without instances.
   const isIdle = status.state === 'live' && status.desired_instances === 0
   if (isIdle) printNext(cli, `berth schedule ${chosen}`)
+  const alerts = await openAlertsLine(cli)
+  if (alerts !== null) {
+    out.print(`  ${out.paint('yellow', plain(alerts))}`)
+    printNext(cli, 'berth alerts')
+  }
 }
 
 /** Runs until Ctrl-C. After the first successful response, waits for an unavailable server to return. */

@@ -174,6 +174,7 @@ const examples: Readonly<Record<string, Json>> = {
     health_check_path: '/health',
     env: [{ key: 'LOG_LEVEL', value: 'info' }],
   },
+  UpdateAlertRule: { subject: 'web', threshold: 95 },
   UpdateService: { branch: 'release', instances: 2 },
   ScaleService: { instances: 3 },
   Rollback: { deploy_id: deployId },

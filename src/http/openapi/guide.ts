@@ -33,6 +33,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Services: 'What should run, and its current state.',
   Domains: 'The hosts of services.',
   Certificates: 'The certificates of hosts.',
+  Alerts: 'What is wrong, from when on it is, and the rules that say so.',
   Actors: 'The actors behind the records; parked ones wait for an administrator after an internal error.',
   Charts: 'The statecharts of the actors.',
   Edge: 'The reverse proxy in front of public services.',

@@ -2,6 +2,7 @@
 import { accountRoutes, sessionRoutes, tokenRoutes } from '../routes/account.ts'
 import { activityRoutes } from '../routes/activity.ts'
 import { actorRoutes } from '../routes/actors.ts'
+import { alertRoutes } from '../routes/alerts.ts'
 import { backupPlaceRoutes } from '../routes/backup-places.ts'
 import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
@@ -59,6 +60,7 @@ export const routes: readonly Route[] = [
   ...actorRoutes,
   ...inspectRoutes,
   ...activityRoutes,
+  ...alertRoutes,
   ...machineRoutes,
   ...pageRoutes,
 ]

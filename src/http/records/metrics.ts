@@ -38,6 +38,7 @@ export async function metricsText(context: HttpContext): Promise<string> {
       [['buildkit', context.observe.builderHangsSince() === null ? 0 : 1]],
       'builder',
     ),
+    family('berth_alerts', 'Open alerts, by state.', countAlerts(context), 'state'),
     family('berth_parked_actors', 'Parked actors.', countParked(context), 'kind'),
     ...serviceFamilies(context, rows),
     ...datastoreFamilies(context),
@@ -54,6 +55,11 @@ function countServices({ storage }: HttpContext, rows: readonly ServiceRow[]): [
 function countDeploys({ storage }: HttpContext): [string, number][] {
   const statuses = [...storage.actors.active('deploy')].map(({ id }) => storage.actors.record(id)?.status)
   return deployStates.map((status) => [status, statuses.filter((one) => one === status).length])
+}
+
+function countAlerts({ storage }: HttpContext): [string, number][] {
+  const statuses = [...storage.actors.active('alert')].map(({ id }) => storage.actors.record(id)?.status)
+  return ['raised', 'acknowledged'].map((state) => [state, statuses.filter((one) => one === state).length])
 }
 
 function countParked({ storage }: HttpContext): [string, number][] {

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import { argon2id, hash, verify } from 'argon2'
 import { type AnyEventObject, getInitialSnapshot } from 'xstate'
+import * as alert from '../../../machines/alert.ts'
 import * as deploy from '../../../machines/deploy/deploy.ts'
 import type { DeployInput } from '../../../machines/deploy/deploy-context.ts'
 import * as gitConnection from '../../../machines/git-connection/git-connection.ts'
@@ -14,6 +15,7 @@ import { createPasswords, dummyHash } from '../../../src/account/passwords.ts'
 import { openAccountPorts } from '../../../src/account/ports.ts'
 import type { Deploy } from '../../../src/api/deploy.ts'
 import { parseImageReference, parseRegistryHost } from '../../../src/docker/images/image-reference.ts'
+import { alertEffects } from '../../../src/effects/alert/alert.ts'
 import { openBackupPlaces } from '../../../src/effects/backup-place/backup-places.ts'
 import { openGitAccounts } from '../../../src/effects/git-connection/git-accounts.ts'
 import { gitConnectionEffects } from '../../../src/effects/git-connection/git-connection.ts'
@@ -173,16 +175,17 @@ export function createContext(storage: Storage): HttpContext {
 
 /** Terminal logins and git connections run as in the daemon. */
 function withRealActors(t: TestContext, storage: Storage, { actors, terminalLogins }: HttpContext) {
-  const catalogue = { 'git-connection': gitConnection, 'terminal-login': terminalLogin }
+  const catalogue = { alert, 'git-connection': gitConnection, 'terminal-login': terminalLogin }
   const supervisor = new Supervisor({ storage, catalogue, logger: silentLogger })
   const ports = gitPorts(storage, supervisor)
   supervisor.provide({
+    alert: alertEffects({ notify: async () => undefined }),
     'git-connection': gitConnectionEffects(ports),
     'terminal-login': terminalLoginEffects({ storage, terminalLogins }),
   })
   t.after(() => supervisor.stop(1000))
   const portFor = (isReal: boolean) => (isReal ? supervisor : actors)
-  const isReal = (id: string) => /^(cli|git)-/.test(id)
+  const isReal = (id: string) => /^(alr|cli|git)-/.test(id)
   const port: ActorPort = {
     suspects: actors.suspects,
     spawn: (kind, id, ...rest) => portFor(isReal(id)).spawn(kind, id, ...rest),
