@@ -18,6 +18,7 @@ interface Waiter {
   notice: Notice
   /** What may have arrived keeps its own id, by which receivers drop a repetition. */
   isFresh: boolean
+  signal: AbortSignal
   grant: (folded: Folded | null) => void
 }
 
@@ -50,7 +51,7 @@ export class Turns {
     const line = this.#lineOf(channelId)
     // It asks again: its last turn was not committed.
     line.held.delete(id)
-    const waiter: Waiter = { id, notice, isFresh: tries === 0, grant: () => undefined }
+    const waiter: Waiter = { id, notice, isFresh: tries === 0, signal, grant: () => undefined }
     const granted = new Promise<Folded | null>((grant) => {
       waiter.grant = grant
     })
@@ -58,6 +59,9 @@ export class Turns {
     this.#serve(line)
     try {
       return await abortable(granted, signal)
+    } catch (error) {
+      line.held.delete(id)
+      throw error
     } finally {
       line.waiting.delete(waiter)
     }
@@ -101,7 +105,8 @@ export class Turns {
 
   #grantTurns(line: Line, now: number): void {
     const held = new Set([...line.held.values()].flatMap((ids) => [...ids]))
-    let ready = [...line.waiting].filter(({ id }) => !held.has(id))
+    // A message that has just ended is still in line.
+    let ready = [...line.waiting].filter(({ id, signal }) => !signal.aborted && !held.has(id))
     while (ready.length > 0 && line.sentAt.length < maxPerWindow) {
       const [next, ...rest] = ready as [Waiter, ...Waiter[]]
       const isCrowded = ready.length > maxPerWindow - line.sentAt.length
