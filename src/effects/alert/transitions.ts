@@ -41,11 +41,16 @@ function judgeParked(entry: ActivityEntry): Judgement {
   return { ...broken('actor_parked', entry, subject, `The ${kind} ${id} was parked`, body), serviceId }
 }
 
+/** Once for each: the cleanup of a failure has its status already. */
+function hasFailed({ status, state }: ActivityEntry): boolean {
+  return status === 'failed' && !state.startsWith('failing')
+}
+
 const judges: Record<string, Judge[]> = {
   deploy: [
     ({ entry, record, subject }) => {
       if (entry.status === 'live') return kept('deploy_failed', entry, subject, 'a deploy is live')
-      if (entry.status !== 'failed') return null
+      if (!hasFailed(entry)) return null
       const title = `A deploy of ${subject.name} failed`
       return broken('deploy_failed', entry, subject, title, reasonOf(record, `berth why ${entry.actor_id}`))
     },
@@ -54,7 +59,7 @@ const judges: Record<string, Judge[]> = {
     ({ entry, record, subject }) => {
       if (record?.trigger !== 'schedule') return null
       if (entry.status === 'succeeded') return kept('job_failed', entry, subject, 'a run succeeded')
-      if (entry.status !== 'failed') return null
+      if (!hasFailed(entry)) return null
       const title = `A scheduled run of ${subject.name} failed`
       return broken('job_failed', entry, subject, title, reasonOf(record, `berth why ${entry.actor_id}`))
     },

@@ -93,6 +93,22 @@ test('a failed deploy raises an alert, and the next live one ends it', async (t)
   equal(notices[1]?.title, 'Recovered: A deploy of shop failed')
 })
 
+test('a failed deploy whose cleanup is a transition of its own counts once', async (t) => {
+  const storage = await storageWithShop(t)
+  boot(t, storage)
+  const [id, service_id] = [storage.ids.newId('dep'), 'svc-1']
+  const failing = transitionOf({ id, kind: 'deploy', service_id }, { status: 'failed' })
+  await storage.actors.create({ ...failing, entry: { ...failing.entry, state: 'failing' } })
+  const failed = transitionOf(
+    { id, kind: 'deploy', service_id, revision: 2, final: true },
+    { status: 'failed' },
+  )
+  await storage.actors.advance({ ...failed, entry: { ...failed.entry, state: 'failed' } })
+  await end(storage, 'backup', 'bak', 'failed')
+  await eventually('both alerts', () => alerts(storage).length === 2)
+  equal(alerts(storage).find(({ rule }) => rule === 'deploy_failed')?.count, 1)
+})
+
 test('a thousand failed runs in a minute are one alert that counts them', async (t) => {
   const storage = await storageWithShop(t)
   const { notices } = boot(t, storage)
