@@ -1,6 +1,8 @@
 // What a check found: a code for programs, and for people the sentences of its row in docs/doctor.md, with
 // the values. The manual is the only place that has them, so it cannot fall behind.
 import { existsSync, readFileSync } from 'node:fs'
+import { withoutControlSequences } from '../control-sequences.ts'
+import { quote } from '../domain/shell-word.ts'
 
 type Severity = 'problem' | 'warning' | 'good'
 
@@ -23,20 +25,32 @@ export function finding(code: string, values: Values = {}): Finding {
   rows ??= readRows()
   const row = rows.get(code)
   if (!row) throw new Error(`docs/doctor.md has no ${code}`)
-  const [found, why, fix] = row.sentences.map((sentence) => fill(sentence, values)) as [
-    string,
-    string,
-    string,
-  ]
-  return { code, severity: row.severity, found, why, fix }
+  const [found, why, fix] = row.sentences as [string, string, string]
+  const { severity } = row
+  return {
+    code,
+    severity,
+    found: fill(found, values),
+    why: fill(why, values),
+    fix: fill(fix, values, wordOf),
+  }
 }
 
 export function good(check: string, found: string): Finding {
   return { code: check, severity: 'good', found, why: null, fix: null }
 }
 
-function fill(sentence: string, values: Values): string {
-  return sentence.replace(/\{(\w+)\}/g, (gap, name: string) => String(values[name] ?? gap))
+/** A name of a process or a network is text of others: at a terminal it could move the cursor. */
+function fill(sentence: string, values: Values, shown = (value: string) => value): string {
+  return sentence.replace(/\{(\w+)\}/g, (gap, name: string) => {
+    const value = String(values[name] ?? gap)
+    return shown(withoutControlSequences(value).replace(/\p{Cc}/gu, ' '))
+  })
+}
+
+/** A path is a word of the command, whatever its letters. */
+function wordOf(value: string): string {
+  return value.startsWith('/') ? quote(value) : value
 }
 
 interface Row {

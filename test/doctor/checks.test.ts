@@ -16,7 +16,7 @@ import { checkDns } from '../../src/doctor/dns.ts'
 import { checkDocker } from '../../src/doctor/docker.ts'
 import { checkEdge } from '../../src/doctor/edge.ts'
 import type { Examined } from '../../src/doctor/examined.ts'
-import type { Finding } from '../../src/doctor/finding.ts'
+import { type Finding, finding } from '../../src/doctor/finding.ts'
 import { checkFirewall } from '../../src/doctor/firewall.ts'
 import { examine } from '../../src/doctor/index.ts'
 import { checkLogs } from '../../src/doctor/logs.ts'
@@ -100,6 +100,13 @@ test('every sentence gets its values', () => {
     [...new Set(gaps)].filter((gap) => !new RegExp(`\\b${gap}\\b`).test(text)),
     [],
   )
+})
+
+test('a value cannot move the cursor of a terminal, and a path is one word of the command', () => {
+  const hostile = finding('port_taken', { port: 80, holder: 'a\u001b[2Jb\u0007c', option: '--http-port' })
+  assert.equal(hostile.found, 'port 80 is held by ab c')
+  const exposed = finding('file_exposed', { path: '/srv/my data; rm -rf ~', found: '0644', mode: 600 })
+  assert.equal(exposed.fix, "chmod 600 '/srv/my data; rm -rf ~'")
 })
 
 test('faults of the engine: its age, a driver that copies, unknown APIs, missing limits', async (t) => {
