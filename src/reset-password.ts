@@ -38,6 +38,9 @@ export async function resetPassword(args: string[], stdin: NodeJS.ReadStream): P
       access.attempts.clear()
       for (const { id } of open) access.sessions.removeWithin(commit, id)
       for (const { id } of revoked) access.tokens.removeWithin(commit, id)
+      const subject = { kind: 'account', id: account.id, name: account.email }
+      const changed = revokesTokens ? ['password', 'revoke_tokens'] : ['password']
+      access.audit.putHostCommand({ action: 'account.reset_password', subject, changed })
       return { sessions: open.length, tokens: revoked.length }
     })
     const ended = sessions === 1 ? '1 session has' : `${sessions} sessions have`

@@ -13,6 +13,7 @@ import { Actors, type ToRecord } from './actors/actors.ts'
 import { Addresses } from './addresses.ts'
 import { openAlerts } from './alerts.ts'
 import { openArchives } from './archives.ts'
+import { Audit } from './audit.ts'
 import { openBackupPlaces } from './backup-places.ts'
 import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
@@ -50,6 +51,8 @@ export interface StorageOptions extends StoreOptions {
   onSchemaCopy?: (path: string) => void
   /** Limits of each service's runtime log and access log; 64 MiB and 14 days by default. */
   serviceLogs?: { sizeMb: number; days: number }
+  /** How long the audit log goes back; a year by default. */
+  auditDays?: number
   /** Rebuilds a damaged record; without it the record only reports the damage. */
   toRecord?: ToRecord
 }
@@ -127,6 +130,7 @@ async function openTables(
   // A datastore from the trash may have another name. The row of a service is large, and its name stays.
   const nameOf = (id: string, last?: string) => datastores.nameOf(id) ?? last ?? services.nameOf(id)
   const activity = new Activity(store, nameOf)
+  const audit = new Audit(store, options.auditDays)
   const actors = new Actors(store, services, events, { boot, activity, toRecord: options.toRecord })
   const onLogError = options.onLogError ? { onError: options.onLogError } : {}
   const logs = openLogs(join(directory, 'logs'), onLogError)
@@ -160,6 +164,7 @@ async function openTables(
     nameOf,
     activity,
     backupPlaces: openBackupPlaces(store, sealer),
+    audit,
     env: openEnv(store, sealer),
     notificationChannels: openNotificationChannels(store, sealer),
     registries: openRegistries(store, sealer),

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { AuditEntry } from '../src/api/audit.ts'
 import { startDaemon } from './support/daemon/daemon.ts'
 import { programArgs } from './support/daemon/program.ts'
 import { owner, signUp } from './support/http/session.ts'
@@ -60,7 +61,11 @@ test('a running daemon applies the reset: password, sessions and attempts change
 
   assert.match(again.out, /; 1 session has ended, and 1 token is revoked\.\n$/)
   assert.equal(await requestWithToken(), 401)
-  await daemon.api.get('/info')
+  const [entry] = (await daemon.api.get('/audit?actor=host')) as unknown as AuditEntry[]
+  assert.deepEqual(
+    [entry?.action, entry?.subject.name, entry?.changed],
+    ['account.reset_password', owner.email, ['password', 'revoke_tokens']],
+  )
 })
 
 const refusals: [what: string, prepare: (t: TestContext) => Promise<string>, input: string, words: RegExp][] =

@@ -26,6 +26,7 @@ import { addActivityCommands } from './commands/server/activity.ts'
 import { addActorCommands } from './commands/server/actors.ts'
 import { addAlertCommands } from './commands/server/alerts.ts'
 import { addApiCommands } from './commands/server/api.ts'
+import { addAuditCommands } from './commands/server/audit.ts'
 import { addCertificateCommands } from './commands/server/certs.ts'
 import { addChartCommands } from './commands/server/charts.ts'
 import { addCompletionCommands } from './commands/server/completion.ts'
@@ -72,6 +73,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addNotifyCommands,
     addAlertCommands,
     addActivityCommands,
+    addAuditCommands,
     addActorCommands,
     addChartCommands,
   ],

@@ -205,6 +205,7 @@ export const options = {
     integer(1, 1024 * 1024),
   ),
   'runtime-log-days': option('days that output and access logs are retained', '14', integer(1, 3650)),
+  'audit-days': option('days that the audit log goes back', '365', integer(1, 3650)),
   'fetch-timeout': option('seconds a fetch may take', '600', integer(1, day)),
   'build-timeout': option(
     'seconds a build may take, not counting the wait for a slot',

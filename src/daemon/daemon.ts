@@ -193,6 +193,7 @@ function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFata
     onSchemaCopy: (path) =>
       logger.info({ path }, 'the store has a new schema; this is a copy of the former one'),
     onDamage: (reason) => logger.error({ reason }, 'stored data is corrupt'),
+    auditDays: config['audit-days'],
     toRecord: (row) => recordOf(row, catalogue),
     onLogError: (error) => logger.error({ err: error }, 'a log file cannot be written'),
     serviceLogs: { sizeMb: config['runtime-log-size'], days: config['runtime-log-days'] },

@@ -59,6 +59,7 @@ export function startRecordRetention(
     await storage.actors.removeFinal('alert', Date.now() - alertLifetimeMs, null)
     const hasToken = (id: string) => id === serverCaller.id || storage.tokens.byId(id) !== null
     await storage.alerts.forget((id) => storage.actors.record(id) !== null, hasToken)
+    await storage.audit.trim()
     await storage.actors.removeFinal('restore', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('disk-chown', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('notification', Date.now() - outcomeLifetimeMs, null)

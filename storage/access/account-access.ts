@@ -2,6 +2,7 @@
 // Takes no lock and migrates nothing. A running daemon sees the writes at its next read.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Audit } from '../audit.ts'
 import { StorageError } from '../store/errors.ts'
 import { requireCurrentSchema } from '../store/migrations.ts'
 import { openStore } from '../store/store.ts'
@@ -18,6 +19,7 @@ export function openAccountAccess(directory: string, options: { onPanic: (reason
   requireCurrentSchema(store)
   return {
     account: openAccount(store),
+    audit: new Audit(store),
     attempts: openAttempts(store),
     sessions: openSessions(store),
     tokens: openTokens(store),

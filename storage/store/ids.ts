@@ -24,6 +24,7 @@ export type IdPrefix =
   | 'alr'
   | 'chn'
   | 'ntf'
+  | 'aud'
 
 export interface Ids {
   newId(prefix: IdPrefix): string
@@ -61,4 +62,9 @@ export function isId(text: string): boolean {
 export function idTime(id: string): number {
   if (!isId(id)) throw new StorageError('invalid_id', `'${id}' is not an id`)
   return decodeTime(id.slice(4))
+}
+
+/** Sorts before each id of that time or later, and after all earlier ones. */
+export function idAt(prefix: IdPrefix, timeMs: number): string {
+  return `${prefix}-${encodeTime(Math.max(0, timeMs), 10).toLowerCase()}`
 }

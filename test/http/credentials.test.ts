@@ -352,6 +352,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'DELETE /api/v1/notification-channels/{id}',
     'POST /api/v1/notification-channels/{id}/test',
     'POST /api/v1/notification-deliveries/{id}/redeliver',
+    'GET /api/v1/audit',
     'POST /api/v1/services',
     'PATCH /api/v1/services/{id}',
     'DELETE /api/v1/services/{id}',

@@ -35,6 +35,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Certificates: 'The certificates of hosts.',
   Alerts: 'What is wrong, from when on it is, and the rules that say so.',
   Actors: 'The actors behind the records; parked ones wait for an administrator after an internal error.',
+  Audit: 'Who changed what.',
   Charts: 'The statecharts of the actors.',
   Edge: 'The reverse proxy in front of public services.',
   Env: 'The env variables of services.',

@@ -14,30 +14,30 @@ type CredentialSource = Pick<Request, 'address' | 'headers' | 'method' | 'query'
 /** The credential of a request; `caller` is null if it is invalid. */
 type Credential = { caller: Caller | null }
 
-/**
- * The caller of a route that is not public, or of a path without a route. Throws
- * `unauthorized`, `session_required`, `insufficient_role`, `cross_site_request`.
- */
-export function authenticate(
-  context: HttpContext,
-  request: Request,
-  query: URLSearchParams,
-  route: Pick<Route, 'response' | 'credential' | 'role' | 'scope'> | undefined,
-): Caller {
+/** The caller of a route that is not public, or of a path without a route. Throws `unauthorized`. */
+export function authenticate(context: HttpContext, request: Request, query: URLSearchParams): Caller {
   const credential = credentialOf(context, request, query)
   if (!credential) {
     const hint = 'send the header Authorization: Bearer <token>'
     throw new Failure('unauthorized', 'this request needs a credential', hint)
   }
-  const { caller } = credential
-  if (!caller) throw invalidCredential()
+  if (!credential.caller) throw invalidCredential()
+  return credential.caller
+}
+
+/** Throws `session_required`, `insufficient_role`, `cross_site_request`. */
+export function assertRights(
+  context: HttpContext,
+  request: Request,
+  caller: Caller,
+  route: Pick<Route, 'response' | 'credential' | 'role' | 'scope'> | undefined,
+): void {
   if (route?.credential === 'session' && caller.kind === 'token') {
     const hint = 'sign in with a browser; tokens can do everything else'
     throw new Failure('session_required', 'this needs a signed-in browser', hint)
   }
   if (route) assertRole(context, caller, route)
   if (caller.kind === 'session') assertOwnPage(context, request, route)
-  return caller
 }
 
 /** A sibling domain counts as the same site, so browsers send the cookie with requests of its pages. */

@@ -7,8 +7,10 @@ import type { Logger } from '../../logger.ts'
 import { contentLengthOf } from '../server/body.ts'
 import type { Request, Response } from '../server/messages.ts'
 import { assertContentLength, assertValidHead, decodeParams, parseQuery } from '../server/request-head.ts'
+import { type Auditor, createAuditor } from './audit.ts'
 import {
   assertAllowedHost,
+  assertRights,
   assertServiceInScope,
   assertSignInOrigin,
   assertStillValid,
@@ -18,11 +20,12 @@ import type { HttpContext } from './context.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, toKeyedRequest } from './idempotency.ts'
 import { edgeRequestId } from './origin.ts'
 import { createResponders, type PendingRequest } from './responses.ts'
-import { type Call, isApiPath, type Route, type Target, type Upload } from './route.ts'
+import { type Call, isApiPath, type Route, type Target, type Upload, WebSocketUpgrade } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
 import { assertUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
 
 interface DispatchParts {
+  auditor: Auditor
   context: HttpContext
   idempotency: Idempotency
   logger: Logger
@@ -31,7 +34,9 @@ interface DispatchParts {
 
 export function createDispatcher(context: HttpContext, logger: Logger, streams: StreamGuard) {
   const responders = createResponders(context.version, logger, streams)
-  const parts = { context, logger, streams, idempotency: createIdempotency(context.storage.events) }
+  const auditor = createAuditor(context, logger)
+  const idempotency = createIdempotency(context.storage.events)
+  const parts = { auditor, context, logger, streams, idempotency }
   const bootId = randomBytes(6).toString('hex')
   let count = 0
 
@@ -46,16 +51,23 @@ export function createDispatcher(context: HttpContext, logger: Logger, streams: 
       startedAt,
       isHeadChecked: false,
       caller: null,
+      audited: null,
+    }
+    const fail = (error: unknown) => {
+      auditor.failed(pending, error)
+      responders.fail(pending, error)
+    }
+    const succeed = (result: unknown) => {
+      const written = auditor.succeeded(pending, result)
+      if (written) return written.then(() => responders.succeed(pending, result))
+      responders.succeed(pending, result)
     }
     try {
       const result = processRequest(parts, pending)
-      if (result instanceof Promise) {
-        result
-          .then((value) => responders.succeed(pending, value))
-          .catch((error) => responders.fail(pending, error))
-      } else responders.succeed(pending, result)
+      if (result instanceof Promise) result.then(succeed).catch(fail)
+      else succeed(result)?.catch(fail)
     } catch (error) {
-      responders.fail(pending, error)
+      fail(error)
     }
   }
 }
@@ -70,7 +82,8 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
   assertAllowedHost(context, request)
   const query = parseQuery(request.query)
   if (!isPublic(request, target, route)) {
-    pending.caller = authenticate(context, request, query, route)
+    pending.caller = authenticate(context, request, query)
+    assertRights(context, request, pending.caller, route)
   } else if (route?.checksOrigin) assertSignInOrigin(context, request)
   const { caller } = pending
   if (!target) throw notFound(`there is nothing at ${request.path}`)
@@ -93,8 +106,10 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
     body: undefined,
     eventId: undefined,
     lastEventId,
+    recorded: Promise.resolve(),
+    note: (notes) => void Object.assign(pending.audited?.notes ?? {}, notes),
   }
-  return runHandler(parts, route, request, call, keyScope)
+  return runHandler(parts, route, pending, call, keyScope)
 }
 
 /** Under /api, unknown paths also need a credential. */
@@ -126,13 +141,16 @@ const noFields = z.strictObject({})
 function runHandler(
   parts: DispatchParts,
   route: Route,
-  request: Request,
+  pending: PendingRequest,
   call: Call,
   keyScope: string | undefined,
 ): unknown {
-  if (!route.upload && !route.body && route.method !== 'POST') return route.handler(call)
-  const run = (sent: Buffer | number | null, toBody: () => unknown) => {
-    const act = (eventId?: string) => route.handler({ ...call, eventId, body: toBody() })
+  const { request } = pending
+  const handle = (given: Partial<Call>, sent?: unknown) =>
+    runAudited(parts, route, pending, { ...call, ...given }, sent)
+  if (!route.upload && !route.body && route.method !== 'POST') return handle({})
+  const run = (sent: Buffer | number | null, toBody: () => unknown, fields?: unknown) => {
+    const act = (eventId?: string) => handle({ eventId, body: toBody() }, fields)
     if (keyScope === undefined) return act()
     const { replay } = route
     const show = replay && ((stored: unknown) => replay(call.context, (stored as { id: string }).id))
@@ -142,13 +160,35 @@ function runHandler(
     const upload = uploadOf(route.upload, request, () => assertStillValid(call.context, call.caller))
     return run(upload.contentLength, () => upload)
   }
-  const handle = (bytes: Buffer) => {
+  const receive = (bytes: Buffer) => {
     assertStillValid(call.context, call.caller)
     const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
-    return run(bytes, () => validate(route.body ?? noFields, sent))
+    return run(bytes, () => validate(route.body ?? noFields, sent), sent)
   }
   const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
-  return bytes instanceof Promise ? bytes.then(handle) : handle(bytes)
+  return bytes instanceof Promise ? bytes.then(receive) : receive(bytes)
+}
+
+/** The response waits for the entry in the audit log. An upgrade cannot: its handler waits before it acts. */
+function runAudited(
+  { auditor }: DispatchParts,
+  route: Route,
+  pending: PendingRequest,
+  call: Call,
+  sent: unknown,
+): unknown {
+  const begun = auditor.begin(pending, route, sent)
+  if (!begun) return route.handler(call)
+  const result = route.handler({ ...call, recorded: begun })
+  if (result instanceof WebSocketUpgrade) return withEnd(result, () => auditor.ended(pending))
+  return Promise.all([result, begun]).then(([value]) => value)
+}
+
+function withEnd(opened: WebSocketUpgrade, onEnd: () => void): WebSocketUpgrade {
+  return new WebSocketUpgrade((socket) => {
+    socket.onClose(onEnd)
+    opened.start(socket)
+  })
 }
 
 function uploadOf(

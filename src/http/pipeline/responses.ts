@@ -1,5 +1,6 @@
 // Sends all responses and logs requests. Paths are logged without the query, which may contain a token.
 import { gzipSync } from 'node:zlib'
+import type { AuditEntry } from '../../../storage/audit.ts'
 import type { Caller } from '../../account/callers.ts'
 import { codeOf } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
@@ -11,6 +12,7 @@ import type { HeaderList, Request, Response } from '../server/messages.ts'
 import { StaticFile } from '../server/static-file.ts'
 import { toProblem } from './problem.ts'
 import {
+  type AuditNotes,
   Download,
   Events,
   isApiPath,
@@ -32,6 +34,8 @@ export interface PendingRequest {
   /** While false, the connection cannot be reused: its next request cannot be located. */
   isHeadChecked: boolean
   caller: Caller | null
+  /** Its entry in the audit log until that is complete, and what its handler adds. */
+  audited: { entry: AuditEntry; notes: AuditNotes } | null
 }
 
 /** The status that is logged if the client disconnects first. It is never sent. */

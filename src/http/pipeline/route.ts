@@ -1,6 +1,7 @@
 // The definition of a route. Schemas are built when the module is loaded, never per request.
 import type { z } from 'zod'
 import type { TokenRole } from '../../../storage/access/hashed-tokens.ts'
+import type { AuditEntry } from '../../../storage/audit.ts'
 import type { Caller } from '../../account/callers.ts'
 import type { Logger } from '../../logger.ts'
 import type { Sink } from '../server/body.ts'
@@ -36,7 +37,14 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   lastEventId: number | undefined
   log: Logger
   requestId: string
+  /** Resolves when the audit log has its entry. Await it before an effect that is not a commit. */
+  recorded: Promise<void>
+  /** Adds to the entry in the audit log, as long as the request or its connection is open. */
+  note(notes: AuditNotes): void
 }
+
+/** What a handler knows better than the pipeline. */
+export type AuditNotes = Partial<Pick<AuditEntry, 'exit_code' | 'subject'>>
 
 export type CallById<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>
 
@@ -108,6 +116,10 @@ interface Definition<
   /** Further statuses with the same response schema, and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>
   setsCookie?: true
+  /** For a GET that changes something, such as a shell: the audit log has it, like other methods. */
+  isAudited?: true
+  /** For a public route: which of its successes go into the audit log of a client without a session. */
+  auditsVisitor?: (result: unknown) => boolean
   /** Error codes in addition to those that the rest of the definition implies. */
   problems?: readonly string[]
   handler(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Reply<ResponseBody>

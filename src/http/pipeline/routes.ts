@@ -3,6 +3,7 @@ import { accountRoutes, sessionRoutes, tokenRoutes } from '../routes/account.ts'
 import { activityRoutes } from '../routes/activity.ts'
 import { actorRoutes } from '../routes/actors.ts'
 import { alertRoutes } from '../routes/alerts.ts'
+import { auditRoutes } from '../routes/audit.ts'
 import { backupPlaceRoutes } from '../routes/backup-places.ts'
 import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
@@ -61,6 +62,7 @@ export const routes: readonly Route[] = [
   ...inspectRoutes,
   ...activityRoutes,
   ...alertRoutes,
+  ...auditRoutes,
   ...machineRoutes,
   ...pageRoutes,
 ]

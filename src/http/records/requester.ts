@@ -48,6 +48,6 @@ function isOtherCaller({ id }: Caller, by: Partial<By> | null): boolean {
 }
 
 /** Terminals choose their names, so control and formatting characters are removed. */
-function printable(name: string): string {
-  return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?').slice(0, 100)
+export function printable(name: string, maxChars = 100): string {
+  return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?').slice(0, maxChars)
 }

@@ -50,6 +50,7 @@ export const accountRoutes = tagged('Account', [
     status: 201,
     problems: ['already_set_up', 'invalid_setup_code'],
     setsCookie: true,
+    auditsVisitor: () => true,
     handler: setUp,
   }),
   post('/auth/login', {
@@ -61,6 +62,7 @@ export const accountRoutes = tagged('Account', [
     response: AuthStatus,
     problems: ['conflict', 'invalid_credentials', 'too_many_attempts'],
     setsCookie: true,
+    auditsVisitor: () => true,
     handler: login,
   }),
   post('/auth/logout', {

@@ -3,7 +3,7 @@
 // much output is buffered, and `taken` messages acknowledge input, because uWS cannot pause reading.
 import { DatastoreParams } from '../../api/datastore.ts'
 import { ClientMessage, type ServerMessage } from '../../api/datastore-shell.ts'
-import type { Client } from '../../effects/datastore/clients.ts'
+import type { Client, ClientEvents } from '../../effects/datastore/clients.ts'
 import { invalidRequest, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
 import { toProblem } from '../pipeline/problem.ts'
@@ -22,13 +22,14 @@ export const datastoreShellRoutes = tagged('Datastores', [
       '`taken`; binary from the server is output, after a byte that is 1 for stdout and 2 for stderr',
     params: DatastoreParams,
     response: 'socket',
+    isAudited: true,
     problems: ['conflict', 'unavailable'],
     handler: openDatastoreClient,
   }),
 ])
 
 /** Throws `not_found`, `conflict` if the datastore is not available, `unavailable` at the limit of shells. */
-function openDatastoreClient({ context, params, caller, log, requestId }: CallById) {
+function openDatastoreClient({ context, params, caller, log, note, recorded, requestId }: CallById) {
   const record = findDatastore(context.storage, params.id)
   assertAvailable(record)
   const client = context.clients.open(record.id)
@@ -37,7 +38,8 @@ function openDatastoreClient({ context, params, caller, log, requestId }: CallBy
     log.info(fields, 'datastore shell opened')
     socket.onClose(() => log.info(fields, 'datastore shell closed'))
     const onError = (error: unknown) => log.error({ ...fields, err: error }, 'datastore shell failed')
-    openDatastoreShell({ socket, client, requestId, onError })
+    const onExit = (code: number) => note({ exit_code: code })
+    openDatastoreShell({ socket, client, requestId, recorded, onError, onExit })
   })
 }
 
@@ -54,7 +56,10 @@ interface ShellParts {
   client: Client
   /** Included in internal errors, to find the log entry. */
   requestId: string
+  /** The client starts after it. */
+  recorded: Promise<void>
   onError(error: unknown): void
+  onExit(code: number): void
 }
 
 function openDatastoreShell(parts: ShellParts): void {
@@ -132,19 +137,19 @@ class ShellSession {
   private start({ words, terminal }: Extract<ClientMessage, { type: 'start' }>): void {
     if (this.isStarted) throw invalidRequest('`start` was sent twice')
     this.isStarted = true
-    const { socket, client } = this.parts
+    const { socket, client, recorded, onExit } = this.parts
     const size = terminal && { name: terminal.name, columns: terminal.cols, rows: terminal.rows }
-    void client.start(
-      { args: words, terminal: size },
-      {
-        wrote: (stream, bytes) => this.sendOutput(channels[stream], bytes),
-        ended: (code) => {
-          this.send({ type: 'exit', code })
-          socket.end(closeCodes.done)
-        },
-        failed: (error) => this.refuse(error),
+    const events: ClientEvents = {
+      wrote: (stream, bytes) => this.sendOutput(channels[stream], bytes),
+      ended: (code) => {
+        onExit(code)
+        this.send({ type: 'exit', code })
+        socket.end(closeCodes.done)
       },
-    )
+      failed: (error) => this.refuse(error),
+    }
+    const starting = recorded.then(() => client.start({ args: words, terminal: size }, events))
+    starting.catch((error) => this.refuse(error))
   }
 
   private sendOutput(channel: number, bytes: Buffer): void {

@@ -36,8 +36,10 @@ function shows<Params extends z.ZodType>(path: string, handler: Handler<Params>,
   return route({ ...shared, method: 'GET', path, handler, ...(params && { params }) })
 }
 
-function takes(path: string, handler: Handler<z.ZodUnknown>) {
-  return route({ ...shared, ...forms, method: 'POST', path, handler })
+/** Without a session, only a sign-in changes something. */
+function takes(path: string, handler: Handler<z.ZodUnknown>, signsIn = false) {
+  const more = signsIn ? { auditsVisitor: () => true } : {}
+  return route({ ...shared, ...forms, method: 'POST', path, handler, ...more })
 }
 
 const asset = (type: string, body: string) => () => new Raw(200, type, body)
@@ -54,9 +56,9 @@ export const pageRoutes = tagged('Pages', [
   ...dashboardPaths.map((path) => shows(path, forSession(showDashboard), z.object({}).loose())),
   shows('/assets/{file}', sendAsset, AssetParams),
   shows('/setup', showSetup),
-  takes('/setup', submitSetup),
+  takes('/setup', submitSetup, true),
   shows('/login', showLogin),
-  takes('/login', submitLogin),
+  takes('/login', submitLogin, true),
   shows('/cli-login', forSession(showTerminalLogin)),
   takes('/cli-login', forSession(submitTerminalLogin)),
   shows(accountPath, forSession(showAccount)),

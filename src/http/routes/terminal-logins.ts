@@ -40,6 +40,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     response: StartedTerminalLogin,
     status: 201,
     problems: ['conflict', 'invalid_start_code', 'too_many_attempts'],
+    auditsVisitor: () => true,
     handler: startTerminalLogin,
   }),
   get('/auth/cli/{id}', {
@@ -75,6 +76,8 @@ export const terminalLoginRoutes = tagged('Terminal login', [
     body: PollTerminalLogin,
     response: PolledTerminalLogin,
     problems: ['invalid_secret', 'slow_down'],
+    // A terminal asks every two seconds.
+    auditsVisitor: (login) => (login as PolledTerminalLogin).status !== 'pending',
     handler: pollTerminalLogin,
   }),
 ])

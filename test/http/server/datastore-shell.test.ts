@@ -22,7 +22,7 @@ test('arguments, input and sizes go in; both outputs and the exit code come out'
   ws.socket.send(Buffer.from('ünö'))
   ws.send({ type: 'resize', cols: 100, rows: 50 })
   ws.send({ type: 'eof' })
-  await eventually('all of it', () => client.calls.length === 2)
+  await eventually('all of it', () => client.start && client.calls.length === 2)
   assert.deepEqual(client.start, {
     args: ['-c', 'select 1'],
     terminal: { name: 'xterm', columns: 80, rows: 24 },
