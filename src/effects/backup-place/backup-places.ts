@@ -9,13 +9,14 @@ import { Failure, messageOf, notFound } from '../../errors.ts'
 import { openBucket } from '../../object-storage/bucket.ts'
 import { openFolder } from '../../object-storage/folder.ts'
 import type { ObjectStore } from '../../object-storage/object-store.ts'
+import { duration } from '../../quantities.ts'
 
 export interface BackupPlacePorts {
   storage: Pick<Storage, 'backupPlaces'>
   settings: { dataDir: string; backupDir: string }
 }
 
-const testMs = 45_000
+const stepMs = 20_000
 const steps = ['write', 'read', 'list', 'remove'] as const
 
 export interface PlaceTest {
@@ -55,7 +56,7 @@ export function openBackupPlaces({ storage, settings }: BackupPlacePorts) {
 
   async function trial(store: ObjectStore, step: (typeof steps)[number]) {
     try {
-      await withTimeout(testMs, undefined, (signal) => trials[step](store, signal))
+      await withTimeout(stepMs, undefined, (signal) => trials[step](store, signal), late)
       return null
     } catch (error) {
       return { error: messageOf(error), hint: (error instanceof Failure && error.hint) || null }
@@ -64,6 +65,12 @@ export function openBackupPlaces({ storage, settings }: BackupPlacePorts) {
 }
 
 export type BackupPlaces = ReturnType<typeof openBackupPlaces>
+
+const late = new Failure(
+  'backup_place_failed',
+  `it did not answer within ${duration(stepMs)}`,
+  'check the endpoint, and firewalls on the way',
+)
 
 const trialName = 'berth-test'
 const trialContent = randomBytes(64)
