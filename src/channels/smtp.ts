@@ -64,6 +64,11 @@ function toFailure(host: string, error: unknown, secret: string | null): Failure
   const { responseCode: status, command } = error as { responseCode?: number; command?: string }
   const said = excerptOf(messageOf(error), [secret])
   if (status !== undefined) return new Failure('message_rejected', `${host}: ${said}`).with({ status })
-  const text = codeOf(error) === 'ETIMEDOUT' ? 'it does not respond' : said
+  const isClosed = said.includes('ECONNREFUSED')
+  const text = isClosed
+    ? 'nothing listens there'
+    : codeOf(error) === 'ETIMEDOUT'
+      ? 'it does not respond'
+      : said
   return unreachable(`${host} cannot be reached: ${text}`, { mayHaveArrived: command === 'DATA' })
 }

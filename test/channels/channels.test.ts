@@ -176,6 +176,8 @@ test('a wrong password and a refused recipient are answers, an unsigned certific
   assert.ok(!wrong.message.includes('other-canary'), wrong.message)
   const full = await failureOf(send(mailTo(port), messageOf(), signal))
   assert.deepEqual([full.facts, /mailbox full/.test(full.message)], [{ status: 452 }, true])
+  const closed = await failureOf(send(mailTo(1), messageOf(), signal))
+  assert.equal(closed.message, '127.0.0.1 cannot be reached: nothing listens there')
   const unsigned = await failureOf(send(mailTo(port, { tls: 'starttls' }), messageOf(), signal))
   assert.deepEqual([unsigned.code, /certificate/.test(unsigned.message)], ['channel_unreachable', true])
 })
