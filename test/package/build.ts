@@ -8,7 +8,7 @@ import { run } from '../support/system/command.ts'
 import { changelog, control } from './control.ts'
 import { copyright } from './copyright.ts'
 import { berthdPage, berthPage } from './man.ts'
-import { addNode, keepRuntimeFiles } from './runtime.ts'
+import { type Architecture, addNode, keepRuntimeFiles } from './runtime.ts'
 
 export interface PackageOptions {
   /** The repository. */
@@ -17,26 +17,32 @@ export interface PackageOptions {
   version: string
   /** The folder of the package. */
   into: string
+  /** That of this machine by default. */
+  arch?: Architecture | undefined
   /** For dpkg-deb; `-z1` is fast. */
   compression?: string
 }
+
+const debianNames: Record<string, string | undefined> = { x64: 'amd64', arm64: 'arm64' }
 
 /** Returns the path of the package. */
 export async function buildPackage({
   home,
   version: wanted,
   into,
+  arch = process.arch as Architecture,
   compression = '-z6',
 }: PackageOptions): Promise<string> {
   const version = wanted.replace('-', '~')
-  const architecture = (await run('dpkg', ['--print-architecture'])).trim()
+  const architecture = debianNames[arch]
+  if (architecture === undefined) throw new Error(`no package can be built for ${arch}`)
   const root = await mkdtemp(join(tmpdir(), 'berth-package-'))
   try {
     const product = join(root, 'usr/lib/berth')
-    await addProduct(home, product)
-    await addNode(product)
-    await put(root, 'usr/share/doc/berth/copyright', await copyright(product))
-    await keepRuntimeFiles(product)
+    await addProduct(home, product, arch)
+    await addNode(product, arch)
+    await put(root, 'usr/share/doc/berth/copyright', await copyright(home, product))
+    await keepRuntimeFiles(product, arch)
     await addPrograms(root)
     await addService(home, root)
     await addPapers(root, { product, version })
@@ -50,7 +56,7 @@ export async function buildPackage({
   }
 }
 
-async function addProduct(home: string, product: string): Promise<void> {
+async function addProduct(home: string, product: string, arch: Architecture): Promise<void> {
   const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', dirname(product), home]
   await mkdir(product, { recursive: true })
   const archive = join(dirname(product), (await run('npm', pack)).trim())
@@ -58,35 +64,46 @@ async function addProduct(home: string, product: string): Promise<void> {
   await rm(archive)
   await rm(join(product, 'systemd'), { recursive: true })
   await copyFile(join(home, 'package-lock.json'), join(product, 'package-lock.json'))
-  const install = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  const target = ['--os=linux', `--cpu=${arch}`, '--libc=glibc']
+  const install = ['ci', '--omit=dev', '--ignore-scripts', ...target, ...quiet]
   await run('npm', install, { cwd: product })
   for (const name of ['package-lock.json', 'node_modules/.bin', 'node_modules/.package-lock.json'])
     await rm(join(product, name), { recursive: true, force: true })
+  for (const name of ['main.js', 'cli/main.js']) await asModule(join(product, 'dist/src', name))
 }
 
+/** The programs name Node: a first line that looks for one on the path would say that Debian's is needed. */
+async function asModule(path: string): Promise<void> {
+  await writeFile(path, (await readFile(path, 'utf8')).replace(/^#!.*\n/, ''), { mode: 0o644 })
+}
+
+/** By hand, berthd has the settings and the data of the service. Variables that are set already win. */
+const daemonStart = `#!/bin/sh
+export STATE_DIRECTORY="\${STATE_DIRECTORY:-/var/lib/berth}"
+# uWebSockets.js reads this before the program runs.
+export UWS_HTTP_MAX_HEADERS_SIZE="\${UWS_HTTP_MAX_HEADERS_SIZE:-16384}"
+settings=
+if [ -r /etc/berth/berth.env ]; then settings=--env-file=/etc/berth/berth.env; fi
+`
+
 async function addPrograms(root: string): Promise<void> {
-  const start = (file: string) => `exec /usr/lib/berth/bin/node /usr/lib/berth/dist/src/${file} "$@"\n`
-  // uWebSockets.js reads this before the program runs.
-  const headers = 'export UWS_HTTP_MAX_HEADERS_SIZE="${UWS_HTTP_MAX_HEADERS_SIZE:-16384}"\n'
-  await put(root, 'usr/bin/berth', `#!/bin/sh\n${start('cli/main.js')}`, 0o755)
-  await put(root, 'usr/bin/berthd', `#!/bin/sh\n${headers}${start('main.js')}`, 0o755)
+  const start = (words: string) => `exec /usr/lib/berth/bin/node ${words} "$@"\n`
+  await put(root, 'usr/bin/berth', `#!/bin/sh\n${start('/usr/lib/berth/dist/src/cli/main.js')}`, 0o755)
+  await put(root, 'usr/bin/berthd', daemonStart + start('$settings /usr/lib/berth/dist/src/main.js'), 0o755)
 }
 
 async function addService(home: string, root: string): Promise<void> {
   const read = (name: string) => readFile(join(home, 'systemd', name), 'utf8')
-  const unit = (await read('berth.service'))
-    // Its first lines say where to put the files, which the package has done.
-    .replace(/^# Berth as a service[\s\S]*?\n(?=# Instances and the edge)/, '')
-    .replaceAll('/opt/berth/', '/usr/lib/berth/')
-    .replace(/^(ExecStart=.*launch\.pl) .*$/m, '$1 /usr/bin/berthd')
-  await put(root, 'usr/lib/systemd/system/berth.service', unit)
+  for (const name of ['berth.service', 'berth-builds.service', 'berth-builds.socket']) {
+    const unit = (await read(name))
+      // Its first lines say where to put the files, which the package has done.
+      .replace(/^# Berth as a service[\s\S]*?\n(?=# Instances and the edge)/, '')
+      .replaceAll('/usr/bin/node /opt/berth/', '/usr/lib/berth/bin/node /usr/lib/berth/')
+      .replaceAll('/opt/berth/', '/usr/lib/berth/')
+    await put(root, `usr/lib/systemd/system/${name}`, unit)
+  }
   await put(root, 'usr/lib/berth/systemd/launch.pl', await read('launch.pl'))
-  await put(root, 'usr/lib/systemd/system/berth-builds.socket', await read('berth-builds.socket'))
-  const builds = (await read('berth-builds.service')).replace(
-    '/usr/bin/node /opt/berth/',
-    '/usr/lib/berth/bin/node /usr/lib/berth/',
-  )
-  await put(root, 'usr/lib/systemd/system/berth-builds.service', builds)
   await put(root, 'usr/lib/sysusers.d/berth.conf', await read('berth.sysusers'))
   await put(root, 'usr/lib/tmpfiles.d/berth.conf', await read('berth.tmpfiles'))
   await put(root, 'etc/berth/berth.env', await read('berth.env.example'))

@@ -6,7 +6,8 @@ interface Package {
   kibibytes: number
 }
 
-const maintainer = 'The Berth authors <berth@localhost.localdomain>'
+const { DEBFULLNAME = 'The Berth authors', DEBEMAIL = 'berth@localhost.localdomain' } = process.env
+const maintainer = `${DEBFULLNAME} <${DEBEMAIL}>`
 
 export function control({ version, architecture, kibibytes }: Package): string {
   const fields = {
