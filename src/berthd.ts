@@ -103,6 +103,10 @@ const commands: Record<string, Command | undefined> = {
     help: async () => (await backups()).restoreHelp,
     run: async (args) => (await backups()).restoreCommand(args, process.stdin),
   },
+  'setup-link': {
+    help: async () => (await import('./setup-link.ts')).setupLinkHelp,
+    run: async (args) => (await import('./setup-link.ts')).setupLink(args),
+  },
 }
 
 function print(text: string): void {

@@ -1,6 +1,36 @@
-// The console output of a server without an account: the link that creates one. It is not logged, because
-// logs are collected and stored. As a service it is in the journal, which root can read.
+// The link that creates the account of a server: on the console, or from `berthd setup-link`. It is not
+// logged, because logs are collected and stored, and more users than root read the journal.
+import { accessSync, constants, fstatSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
+import { openSetupCode } from '../storage/access/setup-code.ts'
+import { readConfig } from './config/config.ts'
+import { Failure } from './errors.ts'
+
+export const setupLinkHelp = `usage: berthd setup-link [--data-dir DIR] [--listen ADDRESS]
+
+Prints the link that creates the account of this server. It is valid until the
+account exists. Of --listen, give what the server was started with.
+`
+
+/** Throws `invalid_option`, `not_found`. */
+export async function setupLink(args: string[]): Promise<string> {
+  const { 'data-dir': directory, listen } = readConfig(args, process.env)
+  try {
+    accessSync(directory, constants.X_OK)
+  } catch (error) {
+    throw new Failure('not_found', (error as Error).message, 'run it as root, or name --data-dir')
+  }
+  const code = openSetupCode(directory).read()
+  if (code !== null) return invitation({ url: `http://${listen}`, code, env: process.env })
+  const reason = `${directory} has no setup code: the account exists, or the server has not started yet`
+  throw new Failure('not_found', reason, 'berthd reset-password sets a new password for the account')
+}
+
+/** Whether standard output goes to the journal. A shell may have inherited the variable. */
+export function printsToJournal(env: NodeJS.ProcessEnv): boolean {
+  const { dev, ino } = fstatSync(1)
+  return env.JOURNAL_STREAM === `${dev}:${ino}`
+}
 
 export interface Invitation {
   url: string
@@ -27,10 +57,10 @@ function tunnelLines({ hostname: name, port: shown }: URL, env: NodeJS.ProcessEn
   return ['  With the browser on another machine, run this there first:', '', `    ${command}`, '']
 }
 
-/** A daemon in a container may run as a user id without a name. */
-function userName({ USER = 'root' }: NodeJS.ProcessEnv): string {
+/** Who called sudo logs in as themselves. A daemon in a container may run as a user id without a name. */
+function userName({ SUDO_USER, USER = 'root' }: NodeJS.ProcessEnv): string {
   try {
-    return userInfo().username
+    return SUDO_USER || userInfo().username
   } catch {
     return USER
   }

@@ -1,9 +1,13 @@
-// The console output of a server without an account: a working link, and how to reach it over ssh.
+// What a server without an account prints: a working link, and how to reach it over ssh.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { fstatSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { invitation } from '../src/setup-link.ts'
+import { invitation, printsToJournal, setupLink } from '../src/setup-link.ts'
+import { openSetupCode } from '../storage/access/setup-code.ts'
+import { temporaryDirectory } from './support/system/directory.ts'
 
 /** Only root can switch to another user. */
 const whyNoOtherUser = process.getuid?.() === 0 ? false : 'this needs root'
@@ -67,4 +71,26 @@ test('a daemon whose user has no name uses the one from its environment', { skip
   const output = execFileSync(process.execPath, args, { encoding: 'utf8' })
 
   assert.match(output, /ssh -N -L 7878:127\.0\.0\.1:7878 ada@/)
+})
+
+test('the command prints the link until the account exists', async (t) => {
+  const directory = temporaryDirectory(t)
+  const args = ['--data-dir', directory, '--listen', '127.0.0.1:7990']
+  await assert.rejects(setupLink(args), { code: 'not_found' })
+
+  const setupCode = openSetupCode(directory)
+  const link = `http://127.0.0.1:7990/setup?code=${setupCode.ensure()}`
+  assert.ok((await setupLink(args)).includes(link))
+
+  setupCode.remove()
+  await assert.rejects(setupLink(args), { code: 'not_found' })
+  await assert.rejects(setupLink(['--data-dir', join(directory, 'none')]), { code: 'not_found' })
+})
+
+test('only a standard output that is the journal is taken for it', () => {
+  const { dev, ino } = fstatSync(1)
+
+  assert.equal(printsToJournal({ JOURNAL_STREAM: `${dev}:${ino}` }), true)
+  assert.equal(printsToJournal({ JOURNAL_STREAM: `${dev}:${ino + 1}` }), false)
+  assert.equal(printsToJournal({}), false)
 })

@@ -70,6 +70,7 @@ export function helpText(): string {
     '       berthd backup-key       a new recovery key for backups',
     '       berthd restore FILE     a data directory from a backup',
     '       berthd activate         lets a restored server run its schedules',
+    '       berthd setup-link       the link that creates the account',
     '',
     ...lines,
     `  ${'--help, --version'.padEnd(helpColumn)}print this help or the version, and exit`,

@@ -33,7 +33,7 @@ import { type Inspector, openInspector } from '../inspect/inspector.ts'
 import type { Logger } from '../logger.ts'
 import { endings, forgetOwnEnd, type OwnEnd, readOwnEnd } from '../own-end.ts'
 import { duration } from '../quantities.ts'
-import { invitation } from '../setup-link.ts'
+import { invitation, printsToJournal } from '../setup-link.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { recordOf } from '../supervisor/transition.ts'
 import { version } from '../version.ts'
@@ -111,8 +111,9 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   if (inspector) logger.info({ port: inspector.port }, 'the inspector listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
-    logger.info('there is no account yet: open the link on standard output to create it')
-    process.stdout.write(invitation({ url, code: setupCode, env: process.env }))
+    logger.info('there is no account yet: berthd setup-link prints the link that creates it')
+    if (!printsToJournal(process.env))
+      process.stdout.write(invitation({ url, code: setupCode, env: process.env }))
   }
 
   return {

@@ -344,6 +344,13 @@ export const borders: Border[] = [
     types: [],
   },
   {
+    of: 'src/setup-link.ts',
+    packages: [],
+    node: true,
+    values: ['storage/', ...ground],
+    types: [],
+  },
+  {
     of: 'src/server-backup/',
     packages: ['age-encryption', 'tar-stream'],
     node: true,
