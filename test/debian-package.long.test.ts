@@ -1,28 +1,35 @@
-// The Debian package: what is in it, what lintian says, and its life in a Debian 12 without systemd running.
+// The Debian package: what is in it, what lintian says, and its life on hosts of Debian 12 and 13.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { before, test } from 'node:test'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { buildPackage } from './package/build.ts'
 import { fileScope } from './support/daemon/scope.ts'
+import { busyboxImage } from './support/docker/images.ts'
+import { haproxyImage } from './support/docker/server-images.ts'
+import { bootHost, type Host } from './support/nspawn/host.ts'
+import { bareRoot, type Release, whyNoHost } from './support/nspawn/root.ts'
 import { hasCommand, run } from './support/system/command.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const into = temporaryDirectory(fileScope())
-const canInstall = hasCommand('debootstrap') && process.getuid?.() === 0
-let path = ''
+/** BERTH_PACKAGE tries a package that is built already. */
+let path = process.env.BERTH_PACKAGE ?? ''
+const isGiven = path !== ''
 
 before(async () => {
+  if (isGiven) return
   await run('npm', ['run', '--silent', 'build'], { cwd: home })
   path = await buildPackage({ home, version: '1.0.0', into, compression: '-z1' })
 })
 
 test('has the programs, the service, their documents and one build of each native package', async () => {
-  const listing = await run('dpkg-deb', ['--contents', path])
-  const files = listing.split('\n').map((line) => line.split(' ./').at(-1) ?? '')
+  const files = await filesOf(path)
 
   const wanted = [
     'etc/berth/berth.env',
@@ -30,6 +37,7 @@ test('has the programs, the service, their documents and one build of each nativ
     'usr/bin/berthd',
     'usr/lib/berth/bin/node',
     'usr/lib/berth/dist/dashboard/index.html',
+    'usr/lib/berth/systemd/launch.pl',
     'usr/lib/systemd/system/berth-builds.service',
     'usr/lib/systemd/system/berth-builds.socket',
     'usr/lib/systemd/system/berth.service',
@@ -49,52 +57,144 @@ test('has the programs, the service, their documents and one build of each nativ
   assert.equal(files.filter((file) => file.endsWith('.node')).length, 3)
 })
 
-test('lintian finds no error', { skip: !hasCommand('lintian') && 'needs lintian' }, async () => {
-  assert.equal(await run('lintian', ['--fail-on', 'error', '--allow-root', path]), '')
+test('is built for arm64 on any machine', { skip: isGiven && 'BERTH_PACKAGE is given' }, async () => {
+  const other = await buildPackage({ home, version: '1.0.0', into, arch: 'arm64', compression: '-z0' })
+
+  const natives = (await filesOf(other)).filter((file) => file.endsWith('.node'))
+  assert.equal(natives.length, 3)
+  assert.ok(natives.every((file) => /linux[-_]arm64/.test(file)))
 })
 
-test('installs, upgrades, refuses to go back, and leaves the data', { skip: !canInstall }, async () => {
-  const root = join(into, 'root')
-  const mirror = 'http://deb.debian.org/debian'
-  // Docker and git are not needed here; man-db is for the reader.
-  await run('debootstrap', [
-    '--variant=minbase',
-    '--include=systemd,man-db,libstdc++6',
-    'bookworm',
-    root,
-    mirror,
-  ])
-  const inside = (...words: string[]) => run('chroot', [root, ...words])
-  const install = async (version: string) => {
-    const file = await repacked(version)
-    await copyFile(file, join(root, 'berth.deb'))
-    return inside('dpkg', '--force-depends', '--install', '/berth.deb')
+test('lintian finds nothing', { skip: !hasCommand('lintian') && 'needs lintian' }, async () => {
+  assert.equal(await run('lintian', ['--fail-on', 'error,warning', '--allow-root', path]), '')
+})
+
+for (const release of ['bookworm', 'trixie'] as const) {
+  test(`on Debian ${release}, a deploy survives what apt does with the package`, { skip: whyNoHost }, (t) =>
+    life(t, release),
+  )
+}
+
+async function life(t: TestContext, release: Release): Promise<void> {
+  const host = await bootHost(t, await bareRoot(t, release))
+  const images = [await busyboxImage(), await haproxyImage()]
+  await run('docker', ['save', '--output', join(host.root, 'images.tar'), ...images])
+  const apt = async (action: string, version?: string) => {
+    const file = version ? basename(await repacked(version)) : 'berth'
+    if (version) await copyFile(join(into, file), join(host.root, file))
+    // An upgrade is installed as well.
+    const command = `apt-get ${action} --yes --allow-downgrades ${version ? `./${file}` : file}`
+    // apt prints the reasons of dpkg on its standard output.
+    return host.script(`cd /; said=$(${command} 2>&1) || { echo "$said" >&2; exit 1; }; echo "$said"`)
   }
-  await install('1.0.0')
-  assert.equal((await inside('berthd', '--version')).trim(), '0.1.0')
-  assert.match(await inside('berth', '--help'), /self-hosted deployment server/)
-  assert.match(await inside('man', '-l', '/usr/share/man/man1/berth.1.gz'), /NAME\n +berth - /)
-  assert.match(await inside('berth', 'complete', '--', 'depl'), /^deploys$/m)
-  await mkdir(join(root, 'var/lib/berth'))
-  await writeFile(join(root, 'var/lib/berth/data'), '')
+  const isActive = () => host.script('systemctl is-active berth || :')
+  const page = () => host.run('/usr/lib/berth/bin/node', '-e', fetchPage)
 
-  await install('1.1.0')
-  await assert.rejects(install('1.0.0'), /1\.1\.0 was installed here, and 1\.0\.0 is older/)
-  assert.match(await inside('dpkg', '--status', 'berth'), /^Version: 1\.1\.0$/m)
-  await inside('dpkg', '--remove', 'berth')
-  assert.match(await inside('dpkg', '--purge', 'berth'), /what stays/)
-  assert.ok(existsSync(join(root, 'var/lib/berth/data')))
-  assert.ok(!existsSync(join(root, 'etc/berth/berth.env')))
-})
+  assert.match(await apt('install', '1.0.0'), /^ {2}berthd setup-link$/m)
+  await host.script('until berthd setup-link; do sleep 0.1; done')
+  const code = /\/setup\?code=(\S+)/.exec(await host.run('berthd', 'setup-link'))?.[1]
+  assert.ok(code)
+  // Here the logs of apt, of dpkg and of the journal are.
+  assert.equal(await host.script(`journalctl --sync; grep -rlF -e '${code}' /var/log || :`), '')
+  assert.equal(await host.script(`journalctl --quiet --output cat --grep '${code}' || :`), '')
+  await host.run('/usr/lib/berth/bin/node', '-e', createAccount, code)
+  await assert.rejects(host.run('berthd', 'setup-link'), /the account exists/)
+  assert.match(await host.run('man', '--locale=C', 'berth'), /NAME\n +berth - /)
+  assert.match(await host.script(complete), /^deploy deploys$/m)
+
+  await host.script(
+    `
+    docker load --quiet --input /images.tar
+    echo 'BERTH_EDGE_IMAGE=${images[1]}' >> /etc/berth/berth.env
+    systemctl restart berth
+    until berth info; do sleep 0.2; done`.replaceAll('berth info', asAdmin('berth info')),
+  )
+  await writeApp(join(host.root, 'srv/web'), images[0]!)
+  await host.script(`cd /srv/web && ${asAdmin('berth up --yes')}`)
+  assert.equal(await page(), 'served\n')
+
+  const load = await startLoad(host)
+  const before = await host.run('systemctl', 'show', '--property=MainPID', 'berth')
+  await apt('install', '1.1.0')
+  assert.notEqual(await host.run('systemctl', 'show', '--property=MainPID', 'berth'), before)
+  await host.script(`until ${asAdmin('berth status web')}; do sleep 0.2; done`)
+  const { answered, failures } = await load.end()
+  console.error(`Debian ${release}: ${answered} requests during the upgrade, ${failures.length} failed`)
+  assert.deepEqual(failures, [])
+
+  await assert.rejects(apt('install', '1.0.0'), /1\.1\.0 was installed here, and 1\.0\.0 is older/)
+  assert.match(await host.run('dpkg', '--status', 'berth'), /^Version: 1\.1\.0$/m)
+  assert.equal(await isActive(), 'active\n')
+
+  await apt('remove')
+  assert.equal(await isActive(), 'inactive\n')
+  assert.match(await apt('purge'), /what stays[\s\S]*\/var\/lib\/berth/)
+  assert.ok(existsSync(join(host.root, 'var/lib/berth/secret_key')))
+  assert.ok(!existsSync(join(host.root, 'etc/berth/berth.env')))
+  await apt('install', '1.1.0')
+  await host.script(`until ${asAdmin('berth status web')}; do sleep 0.2; done`)
+  await assert.rejects(host.run('berthd', 'setup-link'), /the account exists/)
+}
+
+const fetchPage = `require('http')
+  .get({ host: '127.0.0.1', headers: { host: 'web.localhost' } }, (answer) => answer.pipe(process.stdout))`
+
+const createAccount = `
+const body = { code: process.argv[1], email: 'ada@example.com', password: 'correct horse battery' }
+const headers = { 'content-type': 'application/json' }
+fetch('http://127.0.0.1:7878/api/v1/auth/setup', { method: 'POST', headers, body: JSON.stringify(body) })
+  .then(async (answer) => { if (!answer.ok) throw new Error(await answer.text()) })`
+
+const complete = `exec bash -c '. /usr/share/bash-completion/completions/berth
+  COMP_WORDS=(berth depl) COMP_CWORD=1; _berth; echo "\${COMPREPLY[@]}"'`
+
+function asAdmin(command: string): string {
+  return `env BERTH_SERVER=http://127.0.0.1:7878 BERTH_TOKEN=$(cat /var/lib/berth/api_token) ${command}`
+}
+
+async function writeApp(folder: string, image: string): Promise<void> {
+  const page = join(folder, 'www/cgi-bin/index.cgi')
+  await mkdir(dirname(page), { recursive: true })
+  const answer = "printf 'Status: 200\\n\\nserved\\n'"
+  const script = `#!/bin/sh\nhead -c "\${CONTENT_LENGTH:-0}" >/dev/null\n${answer}\n`
+  await writeFile(page, script, { mode: 0o755 })
+  const command = '["httpd", "-f", "-p", "3000", "-h", "/www"]'
+  await writeFile(join(folder, 'Dockerfile'), `FROM ${image}\nCOPY www /www\nCMD ${command}\n`)
+}
+
+async function startLoad({ pid }: Host) {
+  const program = fileURLToPath(new URL('package/edge-load.ts', import.meta.url))
+  const node = [process.execPath, '--conditions=development', '--import', 'tsx', program, 'web.localhost']
+  const child = spawn('nsenter', ['--target', String(pid), '--net', '--', ...node], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  assert.equal((await lines.next()).value, 'started')
+  return {
+    async end(): Promise<{ answered: number; failures: string[] }> {
+      child.stdin.end()
+      return JSON.parse((await lines.next()).value)
+    },
+  }
+}
+
+async function filesOf(file: string): Promise<string[]> {
+  const listing = await run('dpkg-deb', ['--contents', file])
+  return listing.split('\n').map((line) => line.split(' ./').at(-1) ?? '')
+}
 
 /** The same package, which says that it has another version. */
 async function repacked(version: string): Promise<string> {
-  const [tree, file] = [join(into, version), join(into, `${version}.deb`)]
+  const [tree, file] = [join(into, version), join(into, `berth_${version}.deb`)]
   if (existsSync(file)) return file
   await mkdir(tree)
   await run('dpkg-deb', ['--raw-extract', path, tree])
-  for (const name of ['control', 'preinst'])
-    await run('sed', ['-i', `s/1\\.0\\.0/${version}/g`, join(tree, 'DEBIAN', name)])
-  await run('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z1', '--build', tree, file])
+  const built = (await run('dpkg-deb', ['--field', path, 'Version'])).trim()
+  for (const name of ['control', 'preinst']) {
+    const text = await readFile(join(tree, 'DEBIAN', name), 'utf8')
+    const isVersion = name === 'control' ? `Version: ${built}\n` : built
+    await writeFile(join(tree, 'DEBIAN', name), text.replaceAll(isVersion, isVersion.replace(built, version)))
+  }
+  await run('dpkg-deb', ['--root-owner-group', '-Znone', '--build', tree, file])
   return file
 }

@@ -17,7 +17,7 @@ export interface Host {
   readonly pid: number
   /** Runs a program in it, and returns its output. Rejects with its error output if it fails. */
   run(command: string, ...args: string[]): Promise<string>
-  /** Runs lines of a shell up to the first one that fails; returns both outputs. */
+  /** Runs lines of a shell, up to the first one that fails. */
   script(lines: string): Promise<string>
   /** Ends all of its processes at once, as a power cut does. */
   kill(): Promise<void>
@@ -56,7 +56,7 @@ export async function bootHost(t: Scope, root: string): Promise<Host> {
     pid,
     kill,
     run: (command, ...args) => run('nsenter', [...inside, command, ...args]),
-    script: (lines) => run('nsenter', [...inside, 'sh', '-ec', `exec 2>&1\n${lines}`]),
+    script: (lines) => run('nsenter', [...inside, 'sh', '-ec', lines]),
   }
 }
 
