@@ -1,11 +1,19 @@
 // berthd: reads the options, starts the daemon, stops it on the first signal, and exits on the second.
 import { styleText } from 'node:util'
-import { doctorHelp, helpText, readConfig, removedOptionWarnings, resetHelp } from './config/config.ts'
-import { startDaemon } from './daemon/daemon.ts'
+import {
+  type Config,
+  doctorHelp,
+  helpText,
+  readConfig,
+  removedOptionWarnings,
+  resetHelp,
+} from './config/config.ts'
+import { compareConfig, rereadConfig } from './config/reload.ts'
+import { type Daemon, startDaemon } from './daemon/daemon.ts'
 import { codeOf, messageOf } from './errors.ts'
-import { createLogger } from './logger.ts'
+import { createLogger, type Logger } from './logger.ts'
 import { ownEndFile, recordOwnEnd, reportHeapExhaustion } from './own-end.ts'
-import { openSystemd, takeDescriptor } from './systemd.ts'
+import { openSystemd, type Systemd, takeDescriptor } from './systemd.ts'
 import { version } from './version.ts'
 import { startWatchdog } from './watchdog.ts'
 
@@ -66,11 +74,44 @@ async function main(): Promise<void> {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  const { url, ready } = await starting
-  await ready
+  const daemon = await starting
+  await daemon.ready
   if (isStopping) return
-  systemd.ready(`berthd ${version} listens on ${url}`)
+  const status = `berthd ${version} listens on ${daemon.url}`
+  systemd.ready(status)
   if (systemd.isWatching) stopWatchdog()
+  const runDir = process.env.RUNTIME_DIRECTORY
+  // Elsewhere the signal ends the daemon with its terminal.
+  if (runDir !== undefined) reloadOnSignal({ config, runDir, daemon, logger, systemd, status })
+}
+
+interface Reloading {
+  config: Config
+  /** Where `systemctl reload` writes the options. */
+  runDir: string
+  daemon: Daemon
+  logger: Logger & { level: string }
+  systemd: Systemd
+  status: string
+}
+
+function reloadOnSignal({ config, runDir, daemon, logger, systemd, status }: Reloading): void {
+  let current = config
+  process.on('SIGHUP', async () => {
+    systemd.reloading()
+    try {
+      const next = await rereadConfig(process.argv.slice(2), process.env, runDir)
+      const { changed, needRestart } = compareConfig(current, next)
+      current = { ...current, ...Object.fromEntries(changed.map((name) => [name, next[name]])) }
+      daemon.reload(current)
+      logger.level = current['log-level']
+      logger.info({ changed }, 'the options were read again')
+      if (needRestart.length > 0) logger.warn({ options: needRestart }, 'these options need a restart')
+    } catch (error) {
+      logger.error({ reason: messageOf(error) }, 'the options are as before')
+    }
+    systemd.ready(status)
+  })
 }
 
 interface Command {

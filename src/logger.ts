@@ -27,7 +27,7 @@ export function createLogger(options: {
   format?: 'auto' | 'json' | 'text'
   /** The descriptor of the journal's socket, for the format `auto`. */
   journal?: number | null
-}): Logger {
+}): Logger & { level: string } {
   const { fd = 2, format = 'json', journal = null } = options
   const isTerminal = isatty(fd)
   const stream = openDestination(fd)

@@ -39,8 +39,8 @@ import { recordOf } from '../supervisor/transition.ts'
 import { version } from '../version.ts'
 import { createAlerts } from './alerts.ts'
 import { createCertificates } from './certificates.ts'
-import { httpContext } from './http-context.ts'
-import { openPorts, type Ports } from './ports.ts'
+import { deployLimitsOf, httpContext } from './http-context.ts'
+import { openPorts, type Ports, settingsOf } from './ports.ts'
 import { startRecordRetention } from './record-retention.ts'
 
 export interface DaemonOptions {
@@ -57,6 +57,8 @@ export interface Daemon {
   url: string
   /** Resolves when `GET /healthz` answers: with the engine, or after a grace period without. */
   ready: Promise<void>
+  /** Options that are read whenever they are used now have the values of `config`. */
+  reload(config: Config): void
   /** Refuses new work, waits for requests and commits, and stops. Pending work resumes at the next start. */
   stop(): Promise<void>
 }
@@ -119,6 +121,11 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   return {
     url,
     ready,
+    reload(changed) {
+      Object.assign(ports.settings, settingsOf(changed, storage.directory))
+      Object.assign(context.config, ports.settings, { deployLimits: deployLimitsOf(changed) })
+      ports.buildSlots.concurrency = changed['build-concurrency']
+    },
     async stop() {
       await forgetting.stop()
       stopCertificates()

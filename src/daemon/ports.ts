@@ -160,7 +160,7 @@ function identityOf({ 'dashboard-host': host }: Config) {
   return host ? { name: host, url: `https://${host}` } : { name: hostname(), url: null }
 }
 
-function settingsOf(config: Config, dataDir: string) {
+export function settingsOf(config: Config, dataDir: string) {
   return {
     dataDir,
     defaultMemoryLimitMb: config['default-memory-limit'],

@@ -12,7 +12,7 @@ import * as sample from './sample-machine.ts'
 
 export type SampleEffect = (input: { id: string }, signal: AbortSignal) => Promise<{ at: string }>
 
-export const silentLogger = createLogger({ level: 'silent' })
+export const silentLogger: Logger = createLogger({ level: 'silent' })
 export const instant = '2026-01-01T00:00:00.000Z'
 const timeoutMs = Number(process.env.BERTH_TEST_PATIENCE_MS ?? 120_000)
 
