@@ -40,9 +40,10 @@ export function backupObjectName(backup: BackupFileRef): string {
 /** In the data directory, unless an option names another place. */
 export const serverBackupsFolder = 'server-backups'
 
-/** `berth-20260102T030405Z.backup.age`: names sort by time. */
-export function serverBackupName(prefix: string, at: string): string {
-  return `${prefix}-${at.replace(/\.\d+|[-:]/g, '')}.backup.age`
+/** `berth-20260102T030405Z-9k3f2a.backup.age`, with the end of the actor's id: names sort by time. */
+export function serverBackupName(prefix: string, at: string, id?: string): string {
+  const stamp = at.replace(/\.\d+|[-:]/g, '')
+  return `${[prefix, stamp, ...(id === undefined ? [] : [id.slice(-6)])].join('-')}.backup.age`
 }
 
 export const headBytes = 512

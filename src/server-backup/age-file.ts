@@ -12,7 +12,7 @@ const tagBytes = 16
 const nonceBytes = 16
 const maxHeaderBytes = 16 * 1024
 const magic = 'age-encryption.org/v1\n'
-const stanzaName = 'berth.dev/key'
+const stanzaName = 'berth-backup/key'
 
 export type Lock = { recipient: string } | { passphrase: string }
 export type Unlock = { key: string } | { passphrase: string }

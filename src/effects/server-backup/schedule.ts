@@ -33,7 +33,12 @@ async function follow(ports: ServerBackupPorts, schedule: string, signal: AbortS
     const id = storage.ids.newId('sbk')
     // Never before the time that was due, so that a clock that is set back makes no second one due.
     const at = new Date(Math.max(Date.now(), dueAt!)).toISOString()
-    const input = { id, trigger: 'schedule' as const, file: serverBackupName(serverBackups.prefix, at), at }
+    const input = {
+      id,
+      trigger: 'schedule' as const,
+      file: serverBackupName(serverBackups.prefix, at, id),
+      at,
+    }
     try {
       await actors.spawn('server-backup', id, input, { by: bySchedule })
     } catch (error) {

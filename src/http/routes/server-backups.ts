@@ -89,7 +89,7 @@ async function createServerBackup(call: Call): Promise<ServerBackup> {
   if (running) throw conflict(`${running.id} is still running`)
   const id = storage.ids.newId('sbk')
   const at = new Date().toISOString()
-  const input = { id, trigger: 'manual', file: serverBackupName(config.prefix, at), at }
+  const input = { id, trigger: 'manual', file: serverBackupName(config.prefix, at, id), at }
   const options = { eventId, by: requesterOf(call) }
   const { record } = await context.actors.spawn('server-backup', id, input, options)
   return toServerBackup(context, record)
