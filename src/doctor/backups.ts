@@ -1,4 +1,4 @@
-// The key for backups of the server, and the age of the backups of each datastore.
+// The key and the age of backups of the server, and the age of the backups of each datastore.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { nextTime } from '../domain/schedule.ts'
@@ -17,14 +17,25 @@ const maxSearched = 50
 export async function checkBackups({ config, stored }: Examined): Promise<Finding[] | string> {
   const datastores = stored?.datastores.list() ?? []
   const found = [
-    ...serverFaults(config['data-dir']),
+    ...serverFaults({ config, stored }),
     ...datastores.flatMap((datastore) => faultsOf(stored!, datastore)),
   ]
   return found.length > 0 ? found : `${count(datastores.length, 'datastore')}, each with a recent backup`
 }
 
-function serverFaults(dataDir: string): Finding[] {
-  return existsSync(join(dataDir, recipientFile)) ? [] : [finding('recovery_key_missing')]
+/** Without a schedule, something outside of the server may make the backups. */
+function serverFaults({ config, stored }: Pick<Examined, 'config' | 'stored'>): Finding[] {
+  if (!existsSync(join(config['data-dir'], recipientFile))) return [finding('recovery_key_missing')]
+  const schedule = config['server-backup-schedule']
+  if (schedule === '' || stored === null) return []
+  const ids = [...stored.actors.active('server-backup')].map(({ id }) => id).sort()
+  const records = ids.reverse().flatMap((id) => stored.actors.record<'server-backup'>(id) ?? [])
+  const newest = records.find(({ status }) => status === 'stored')
+  if (!newest) return [finding('server_backup_missing', { schedule })]
+  const made = new Date(newest.created_at)
+  const due = nextTime(schedule, made)?.getTime()
+  const isLate = due !== undefined && Date.now() > due + graceMs
+  return isLate ? [finding('server_backup_old', { age: duration(Date.now() - made.getTime()) })] : []
 }
 
 function faultsOf({ actors }: Stored, { id, name }: { id: string; name: string }): Finding[] {

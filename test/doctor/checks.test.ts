@@ -272,6 +272,31 @@ test('what the store knows: a parked actor, an edge that is down, missing and ol
   ])
 })
 
+test('a scheduled backup of the server is missed after its time', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeFileSync(join(directory, 'backup_recipient'), 'age1')
+  const look = async (...records: { status: string; created_at: string }[]) => {
+    const actors = {
+      active: () => records.map((_, place) => ({ id: String(place) })),
+      record: (id: string) => records[Number(id)],
+    }
+    const stored = { actors, datastores: { list: () => [] } } as unknown as NonNullable<Examined['stored']>
+    const options = [`--data-dir=${directory}`, '--server-backup-schedule=0 3 * * *']
+    return codesOf(await checkBackups(examined({ options, stored })))
+  }
+  const now = new Date().toISOString()
+
+  assert.deepEqual(await look(), ['server_backup_missing'])
+  assert.deepEqual(await look({ status: 'failed', created_at: now }), ['server_backup_missing'])
+  assert.deepEqual(await look({ status: 'stored', created_at: '2020-01-01T00:00:00Z' }), [
+    'server_backup_old',
+  ])
+  assert.deepEqual(
+    await look({ status: 'stored', created_at: now }, { status: 'failed', created_at: now }),
+    [],
+  )
+})
+
 test('a check that hangs or fails is a finding, holds up no other, and is not started twice', async () => {
   let starts = 0
   let end = () => {}
