@@ -239,6 +239,9 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/auth/cli/{id}/token',
   ],
   session: [
+    'POST /api/v1/server-backups',
+    'GET /api/v1/server-backups/{id}/content',
+    'DELETE /api/v1/server-backups/{id}',
     'POST /api/v1/auth/password',
     'GET /api/v1/auth/sessions',
     'DELETE /api/v1/auth/sessions',
@@ -296,6 +299,9 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/jobs/{job_id}/why',
   ],
   read: [
+    'GET /api/v1/server-backups',
+    'GET /api/v1/server-backups/{id}',
+    'GET /api/v1/server-backups/{id}/history',
     'GET /api/v1/notification-channels',
     'GET /api/v1/notification-channels/{id}',
     'GET /api/v1/notification-deliveries',
