@@ -93,7 +93,14 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     start.isReady = true
   })
   const isReady = () => start.isReady
-  const context = httpContext(config, ports, { supervisor, account, ready: isReady, edge, certificates })
+  const context = httpContext(config, ports, {
+    alerts,
+    supervisor,
+    account,
+    ready: isReady,
+    edge,
+    certificates,
+  })
   const { name, host, port } = parseListen(config.listen)
   const api = await openApi(context, { host, port, logger })
   const inspector = await startInspector(config, supervisor, account.callers, logger)

@@ -21,6 +21,7 @@ interface Parts {
   supervisor: Supervisor
   account: AccountPorts
   ready: () => boolean
+  alerts: { addresses: { note: HttpContext['noteUse'] } }
   edge: { secret: HttpContext['edgeSecret'] }
   certificates: { authority: HttpContext['certificateAuthority'] }
 }
@@ -65,6 +66,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     },
     allowedHosts: createHostCheck([parseListen(config.listen).name, config['dashboard-host']]),
     isTrustedProxy: createProxyTrust(config['trusted-proxy']),
+    noteUse: (caller, address) => parts.alerts.addresses.note(caller, address),
     edgeSecret: parts.edge.secret,
     certificateAuthority: parts.certificates.authority,
     firstRecoveryKey: async () => {

@@ -1,7 +1,7 @@
 // Everything that the HTTP layer gets from the daemon. Handlers never change Docker: `observe` only reads.
 import type { Storage } from '../../../storage/index.ts'
 import type { Administrator } from '../../account/administrator.ts'
-import type { Callers } from '../../account/callers.ts'
+import type { Caller, Callers } from '../../account/callers.ts'
 import type { TerminalLogins } from '../../account/terminal-logins.ts'
 import type { CertificateAuthority } from '../../api/certificate.ts'
 import type { Doctor } from '../../api/doctor.ts'
@@ -22,6 +22,8 @@ export interface HttpContext {
   version: string
   config: HttpConfig
   allowedHosts(host: string): boolean
+  /** Notices tokens that are used from a new address. Does not wait. */
+  noteUse(caller: Caller, address: string): void
   /** Whether the X-Forwarded-* headers of a peer with this address are trusted. */
   isTrustedProxy(address: string): boolean
   /** The secret that the edge sends with each request to the server's own host; null without an edge. */

@@ -18,7 +18,7 @@ import {
 } from './auth.ts'
 import type { HttpContext } from './context.ts'
 import { createIdempotency, type Idempotency, keyScopeOf, toKeyedRequest } from './idempotency.ts'
-import { edgeRequestId } from './origin.ts'
+import { clientAddressOf, edgeRequestId } from './origin.ts'
 import { createResponders, type PendingRequest } from './responses.ts'
 import { type Call, isApiPath, type Route, type Target, type Upload, WebSocketUpgrade } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
@@ -83,6 +83,7 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
   const query = parseQuery(request.query)
   if (!isPublic(request, target, route)) {
     pending.caller = authenticate(context, request, query)
+    if (pending.caller.kind === 'token') context.noteUse(pending.caller, clientAddressOf(context, request))
     assertRights(context, request, pending.caller, route)
   } else if (route?.checksOrigin) assertSignInOrigin(context, request)
   const { caller } = pending

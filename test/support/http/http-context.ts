@@ -144,6 +144,7 @@ export function createContext(storage: Storage): HttpContext {
     },
     firstRecoveryKey: async () => null,
     allowedHosts: (host) => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host),
+    noteUse: () => undefined,
     isTrustedProxy: () => false,
     edgeSecret: null,
     ...openAccountPorts({ ...storage, serverToken: token }, createPasswords(cheapHasher)),

@@ -1,0 +1,162 @@
+// Alerts from measurements, with a real store and supervisor. Each call of `sample` is a round of 30 seconds.
+import { deepEqual, equal } from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import * as alert from '../../../machines/alert.ts'
+import { alertEffects } from '../../../src/effects/alert/alert.ts'
+import { AlertBook } from '../../../src/effects/alert/book.ts'
+import { AlertSampler, type SamplerPorts } from '../../../src/effects/alert/sampler.ts'
+import { Supervisor } from '../../../src/supervisor/supervisor.ts'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { silentLogger, stopBeforeClose, temporaryStorage } from '../../support/supervisor/supervision.ts'
+
+const mebibyte = 1024 * 1024
+const past = '2020-01-01T00:00:00.000Z'
+
+async function start(t: TestContext) {
+  const storage = await temporaryStorage(t)
+  await storage.services.create(serviceRow({ live_deploy_id: 'dep-1' }))
+  // The host of the tests may be busy or full.
+  for (const rule of ['host_cpu', 'host_memory', 'host_disk', 'host_inodes'])
+    await storage.alerts.setRule(rule, '', { enabled: false })
+  const supervisor = new Supervisor({ storage, catalogue: { alert }, logger: silentLogger })
+  supervisor.provide({ alert: alertEffects({ notify: async () => undefined }) })
+  stopBeforeClose(t, storage, () => supervisor.stop(1000))
+  const now = {
+    memory: 0,
+    cpuSeconds: 0,
+    restarts: 0,
+    requests: 100,
+    errors: 0,
+    p95: 10,
+    isAway: false,
+    at: 0,
+  }
+  const ports: SamplerPorts = {
+    storage,
+    actors: supervisor,
+    logger: silentLogger,
+    engine: { ping: () => (now.isAway ? Promise.reject(new Error('away')) : Promise.resolve()) },
+    settings: { dataDir: storage.directory, defaultMemoryLimitMb: 100, defaultCpuLimit: 1 },
+    usage() {
+      now.at += 30_000
+      const used = { running: 1, memoryBytes: now.memory, largestBytes: now.memory * mebibyte }
+      return { at: now.at, byService: new Map([['svc-1', used]]) }
+    },
+    counters: () => ({ restarts: now.restarts, cpuSeconds: now.cpuSeconds }),
+    traffic: () => ({ requests: now.requests, errors: now.errors, p95_ms: now.p95 }),
+  }
+  const sampler = new AlertSampler(ports, new AlertBook(ports, new AbortController().signal))
+  const alerts = () => {
+    const { actors } = storage
+    const found = actors.newest('alert', undefined, { limit: 10 })
+    return found.map(({ id }) => actors.record<'alert'>(id) as RecordOf<'alert'>)
+  }
+  const rounds = async (count: number, change: () => void = () => undefined) => {
+    for (let round = 0; round < count; round++) {
+      change()
+      await sampler.sample()
+    }
+  }
+  const shown = () => alerts().map(({ rule, cleared_at }) => [rule, cleared_at === null])
+  return { storage, now, sampler, alerts, rounds, shown }
+}
+
+test('memory raises an alert after five minutes, and ends it only well below the limit', async (t) => {
+  const { now, rounds, shown, alerts } = await start(t)
+  now.memory = 95
+  await rounds(7)
+  deepEqual(shown(), [])
+  await rounds(1)
+  deepEqual(shown(), [['service_memory', true]])
+  equal(alerts()[0]?.body, 'It is at 95 %; the limit is 90 %.\nberth status shop')
+  now.memory = 88
+  await rounds(20)
+  deepEqual(shown(), [['service_memory', true]])
+  now.memory = 70
+  await rounds(8)
+  deepEqual(shown(), [['service_memory', false]])
+  equal(alerts()[0]?.count, 1)
+})
+
+test('a short peak raises nothing', async (t) => {
+  const { now, rounds, shown } = await start(t)
+  for (const memory of [99, 99, 10, 99, 99, 10, 99, 99, 10, 99]) {
+    now.memory = memory
+    await rounds(1)
+  }
+  deepEqual(shown(), [])
+})
+
+const changes: Record<string, [rounds: number, change: (now: Record<string, unknown>) => void]> = {
+  service_cpu: [9, (now) => Object.assign(now, { cpuSeconds: (now.cpuSeconds as number) + 29 })],
+  service_errors: [2, (now) => Object.assign(now, { errors: 10 })],
+  service_latency: [2, (now) => Object.assign(now, { p95: 5000 })],
+  engine_unreachable: [2, (now) => Object.assign(now, { isAway: true })],
+}
+
+for (const [rule, [count, change]] of Object.entries(changes)) {
+  test(`${rule} is raised`, async (t) => {
+    const { now, rounds, shown } = await start(t)
+    await rounds(count, () => change(now))
+    deepEqual(shown(), [[rule, true]])
+  })
+}
+
+test('three restarts within ten minutes raise an alert', async (t) => {
+  const { now, rounds, shown } = await start(t)
+  await rounds(1)
+  now.restarts = 3
+  await rounds(1)
+  deepEqual(shown(), [['service_restarts', true]])
+})
+
+test('few requests say nothing', async (t) => {
+  const { now, rounds, shown } = await start(t)
+  Object.assign(now, { requests: 19, errors: 19, p95: 60_000 })
+  await rounds(3)
+  deepEqual(shown(), [])
+})
+
+test('another threshold counts at once, also for one service', async (t) => {
+  const { now, rounds, shown, storage } = await start(t)
+  await storage.alerts.setRule('service_errors', 'svc-1', { threshold: 50 })
+  now.errors = 20
+  await rounds(3)
+  deepEqual(shown(), [])
+  await storage.alerts.setRule('service_errors', 'svc-1', null)
+  await rounds(2)
+  deepEqual(shown(), [['service_errors', true]])
+})
+
+test('an edge that does not serve raises an alert', async (t) => {
+  const { rounds, shown, storage } = await start(t)
+  await storage.actors.create(
+    transitionOf({ id: 'edge', kind: 'edge', service_id: null }, { status: 'waiting' }),
+  )
+  await rounds(2)
+  deepEqual(shown(), [['edge_down', true]])
+})
+
+test('a late renewal raises an alert by the days that are left; one in time does not', async (t) => {
+  const { sampler, alerts, storage } = await start(t)
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  const add = async (host: string, not_after: string, renews_at: string) => {
+    const id = storage.ids.newId('crt')
+    const { record, ...rest } = transitionOf({ id, kind: 'certificate' }, { status: 'valid' })
+    await storage.actors.create({
+      ...rest,
+      record: { ...record, host, not_after, renews_at, error: 'no', attempts: 1 },
+    })
+  }
+  await add('far.example.com', inDays(30), past)
+  await add('soon.example.com', inDays(10), past)
+  await add('last.example.com', inDays(0.5), past)
+  await add('short.example.com', inDays(5), inDays(2))
+  await sampler.look()
+  const found = alerts().map(({ subject, severity }) => [subject.id, severity])
+  deepEqual(found.sort(), [
+    ['last.example.com', 'problem'],
+    ['soon.example.com', 'info'],
+  ])
+})
