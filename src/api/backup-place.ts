@@ -1,6 +1,6 @@
 // The places where backups are kept. The secret of a key is accepted and never returned.
 import { z } from 'zod'
-import { createdAt, flag, identifier, text, updatedAt, withDefault } from './parts/fields.ts'
+import { flag, identifier, text, time, withDefault } from './parts/fields.ts'
 
 export const BackupPlaceParams = z.object({
   name: identifier.describe('Name of the place; `folder` is the backup directory of the server.'),
@@ -22,9 +22,9 @@ const printable = (max: number) =>
 export const PutBackupPlace = z
   .strictObject({
     endpoint: z
-      .url({ protocol: /^https?$/, error: 'must be a URL such as https://s3.example.com' })
+      .string()
       .max(255)
-      .refine((address) => isOrigin(address), { error: 'must have a host and nothing behind it' })
+      .refine((address) => isOrigin(address), { error: 'must be a URL such as https://s3.example.com' })
       .describe('The address of the S3 interface. Over http the backups can be read on their way.'),
     bucket: z
       .string()
@@ -55,8 +55,8 @@ export type PutBackupPlace = z.output<typeof PutBackupPlace>
 
 function isOrigin(address: string): boolean {
   if (!URL.canParse(address)) return false
-  const { pathname, search, hash, username, password } = new URL(address)
-  return pathname === '/' && `${search}${hash}${username}${password}` === ''
+  const { protocol, pathname, search, hash, username, password } = new URL(address)
+  return /^https?:$/.test(protocol) && pathname === '/' && `${search}${hash}${username}${password}` === ''
 }
 
 export const BackupPlace = z
@@ -71,8 +71,8 @@ export const BackupPlace = z
     region: text.describe('The region.'),
     path_style: z.boolean().nullable().describe('Whether the bucket is in the path of addresses.'),
     access_key_id: text.describe('The id of the key.'),
-    created_at: createdAt.nullable(),
-    updated_at: updatedAt.nullable(),
+    created_at: time.describe('When it was added; null for the folder.'),
+    updated_at: time.describe('When it was changed; null for the folder.'),
   })
   .meta({ id: 'BackupPlace', description: 'A place where backups are kept.' })
 export type BackupPlace = z.output<typeof BackupPlace>

@@ -11,7 +11,9 @@ export const Doctor = z
           code: z
             .string()
             .describe('A stable code (docs/doctor.md); of a good finding the name of its check.'),
-          severity: z.enum(['problem', 'warning', 'good']),
+          severity: z
+            .enum(['problem', 'warning', 'good'])
+            .describe('`problem`: something does not work. `warning`: it may soon not. `good`: no finding.'),
           found: z.string().describe('What was found, with the values.'),
           why: text.describe('Why it matters; null for a good finding.'),
           fix: text.describe('The command that fixes it; null for a good finding.'),

@@ -195,6 +195,8 @@ const examples: Readonly<Record<string, Json>> = {
     access_key_id: 'AKIAIOSFODNN7EXAMPLE',
     secret_access_key: 'the secret of the key',
   },
+  CreateNotificationChannel: { name: 'ops', kind: 'webhook', url: 'https://ops.example.com/berth' },
+  UpdateNotificationChannel: { min_severity: 'problem' },
   PutRegistry: { username: 'ci', password: 'a token of the registry' },
   AuthorizeGit: { provider: 'github', redirect_uri: 'https://berth.example.com/git/callback' },
   CompleteGit: { state: 'the state', code: 'the code' },

@@ -34,6 +34,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Domains: 'The hosts of services.',
   Certificates: 'The certificates of hosts.',
   Alerts: 'What is wrong, from when on it is, and the rules that say so.',
+  Notifications: 'Where messages to people go, and what became of each.',
   Actors: 'The actors behind the records; parked ones wait for an administrator after an internal error.',
   Audit: 'Who changed what.',
   Charts: 'The statecharts of the actors.',
