@@ -83,8 +83,8 @@ export async function removeServices({ daemon, keptDisks }: World): Promise<stri
   return [...containers, ...images, ...lost]
 }
 
-/** It exists until it expires or the daemon restarts. */
-const isWaitingTerminal = (key: unknown) => Array.isArray(key) && key[0] === 'terminal-login'
+/** A login exists until it expires or the daemon restarts, and an alert until it is calm for a while. */
+const isWaitingTerminal = (key: unknown) => Array.isArray(key) && ['alert', 'terminal-login'].includes(key[0])
 
 /** Tables that must be empty after the run; the others belong to the server. */
 const emptyTables = [
