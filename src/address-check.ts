@@ -11,19 +11,23 @@ export function refuseInternalHost(url: string): void {
   if (literal !== null) assertAllowed(hostname, literal)
 }
 
-/** Checks the addresses of the very lookup that the connection uses. */
-export const lookupPublicOrPrivate: LookupFunction = (name, options, callback) => {
-  lookup(name, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-    if (error) return callback(error, [])
-    try {
-      for (const { address } of addresses) assertAllowed(name, address)
-    } catch (refusal) {
-      return callback(refusal as NodeJS.ErrnoException, [])
-    }
-    if (options.all) return callback(null, addresses)
-    callback(null, addresses[0]!.address, addresses[0]!.family)
-  })
+/** Checks the addresses of the very lookup that the connection uses. `check` throws for a refused one. */
+export function checkedLookup(check: (name: string, address: string) => void): LookupFunction {
+  return (name, options, callback) => {
+    lookup(name, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      if (error) return callback(error, [])
+      try {
+        for (const { address } of addresses) check(name, address)
+      } catch (refusal) {
+        return callback(refusal as NodeJS.ErrnoException, [])
+      }
+      if (options.all) return callback(null, addresses)
+      callback(null, addresses[0]!.address, addresses[0]!.family)
+    })
+  }
 }
+
+export const lookupPublicOrPrivate = checkedLookup(assertAllowed)
 
 export function assertAllowed(name: string, address: string): void {
   if (!isInternal(address)) return

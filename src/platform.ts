@@ -41,11 +41,11 @@ export function start(program: Program, load: () => Promise<unknown>): void {
     .then((problem) => {
       if (problem === null) return load()
       process.stderr.write(`${program.name}: ${problem}\n`)
-      process.exitCode = program.exitCode
+      process.exit(program.exitCode)
     })
     .catch((error: unknown) => {
       process.stderr.write(`${program.name}: ${error instanceof Error ? error.stack : String(error)}\n`)
-      process.exitCode = 1
+      process.exit(1)
     })
 }
 

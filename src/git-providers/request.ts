@@ -1,8 +1,7 @@
 // HTTP requests to git providers, bounded in time and size. A self-hosted instance is untrusted.
-import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { LookupFunction } from 'node:net'
+import { checkedLookup } from '../address-check.ts'
 import { plainAddress } from '../address-classes.ts'
 import { withTimeout } from '../async/with-timeout.ts'
 import { codeOf, Failure, messageOf, RejectedNow, RetryLater } from '../errors.ts'
@@ -88,7 +87,7 @@ async function send(
     headers,
     signal,
     agent: false as const,
-    lookup: lookupAllowed(title, hostname, hostRules),
+    lookup: checkedLookup((_, address) => assertAllowed(title, hostname, address, hostRules)),
   }
   const start = protocol === 'https:' ? requestHttps : requestHttp
   try {
@@ -101,23 +100,6 @@ async function send(
   } catch (error) {
     if (error instanceof Failure || error instanceof ProviderRejection || signal?.aborted) throw error
     throw unavailable(`could not reach ${title} at ${host}: ${reasonOf(error)}`)
-  }
-}
-
-/** Checks the addresses of the very lookup that the connection uses. */
-function lookupAllowed(title: string, name: string, hostRules: HostRules): LookupFunction {
-  return (hostname, options, callback) => {
-    const all: LookupOptions & { all: true } = { ...options, all: true }
-    lookup(hostname, all, (error, addresses: LookupAddress[]) => {
-      if (error) return callback(error, [])
-      try {
-        for (const { address } of addresses) assertAllowed(title, name, address, hostRules)
-      } catch (refusal) {
-        return callback(refusal as NodeJS.ErrnoException, [])
-      }
-      if (options.all) return callback(null, addresses)
-      callback(null, addresses[0]!.address, addresses[0]!.family)
-    })
   }
 }
 

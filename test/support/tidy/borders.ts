@@ -109,6 +109,7 @@ export const borders: Border[] = [
       'src/async/',
       'src/git/remote-host.ts',
       'src/errors.ts',
+      'src/address-check.ts',
       'src/address-classes.ts',
       'src/quantities.ts',
     ],
