@@ -93,7 +93,7 @@ const alert = setup({
     isWorse: ({ context }, { severity }: Repeat) =>
       severities.indexOf(severity) > severities.indexOf(context.toldSeverity ?? severity),
     // An alert that fades is kept from the start: further events are reported first.
-    isKept: ({ context: { clearedAt, fades, count, told, acknowledgedAt } }) =>
+    isRuleKept: ({ context: { clearedAt, fades, count, told, acknowledgedAt } }) =>
       clearedAt !== null && (!fades || count <= told || acknowledgedAt !== null),
     isFinal: (_, { isFinal }: Clear) => isFinal,
     isAcknowledged: ({ context }) => context.acknowledgedAt !== null,
@@ -212,7 +212,7 @@ export const machine = alert.createMachine({
     sorting: {
       description: 'Decides by what happened during the last message.',
       always: [
-        { guard: 'isKept', target: 'settling' },
+        { guard: 'isRuleKept', target: 'settling' },
         { guard: 'isAcknowledged', target: 'acknowledged' },
         { target: 'raised' },
       ],

@@ -119,6 +119,12 @@ export const lines: Record<string, KindLines> = {
       deleted: 'after',
     },
   },
+  'server-backup': {
+    ...none,
+    lineOf: always(['running.writing', 'running.checking', 'stored.pruning', 'stored.kept']),
+    rests: ['stored.kept'],
+    ramps: { 'running.discarding': 'failed', failed: 'failed', deleting: 'after', deleted: 'after' },
+  },
   restore: {
     ...none,
     lineOf: always(['checking', 'loading', 'switching', 'tidying', 'done']),

@@ -6,11 +6,15 @@ const statusesOf: Record<Tone, string> = {
   waiting: 'queued pending waiting paused not_deployed redirect',
   working:
     'running deploying creating restarting starting started checking ordering installing undoing draining ' +
-    'deleting upgrading stopping releasing measuring removing',
-  healthy: 'live available good succeeded done valid serving connected approved restored kept healthy cached',
-  unhealthy: 'degraded invalid unhealthy',
+    'deleting upgrading stopping releasing measuring removing folding sending',
+  healthy:
+    'live available good succeeded done valid serving connected approved restored kept healthy cached ' +
+    'stored delivered recovered',
+  unhealthy: 'degraded invalid unhealthy raised acknowledged',
   failed: 'failed expired denied',
-  stopped: 'suspended deactivated canceled released off trashed removed deleted discarded collected ended',
+  stopped:
+    'suspended deactivated canceled released off trashed removed deleted discarded collected ended ' +
+    'folded',
   parked: 'parked',
 }
 

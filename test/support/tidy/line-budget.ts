@@ -6,5 +6,5 @@ export const lineBudget = {
    * Operations (backups of the server, doctor, alerts, notifications, audit, shell) take about 9,000.
    */
   product: 79_000,
-  dashboard: 10_280,
+  dashboard: 10_300,
 } as const
