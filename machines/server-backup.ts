@@ -19,6 +19,8 @@ export interface ServerBackupInput {
   trigger: 'manual' | 'schedule'
   /** The name of its file or object. */
   file: string
+  /** The name of its backup place; the folder of the server if it is missing. */
+  place?: string
   at: string
 }
 
@@ -26,6 +28,7 @@ export type ServerBackupEvent = { type: 'delete'; at: string; by: string }
 
 export interface FileSlot extends SlotInput {
   file: string
+  place?: string
 }
 
 export interface FileFacts {
@@ -61,7 +64,11 @@ const serverBackup = setup({
   },
 })
 
-const slotInput = ({ context: { id, file } }: { context: ServerBackupContext }): FileSlot => ({ id, file })
+const slotInput = ({ context: { id, file, place } }: { context: ServerBackupContext }): FileSlot => ({
+  id,
+  file,
+  ...(place && { place }),
+})
 
 export const machine = serverBackup.createMachine({
   id: 'server-backup',
@@ -169,6 +176,7 @@ export function toRecord(snapshot: ServerBackupSnapshot) {
     status: rootState(snapshot) as 'running' | 'stored' | 'failed' | 'deleting' | 'deleted',
     phase: context.phase,
     ...problemFields(context.error),
+    place: context.place ?? 'folder',
     file: context.file,
     size_bytes: context.sizeBytes,
     sha256: context.sha256,

@@ -178,6 +178,11 @@ export const options = {
     '',
     text(/^(\/|$)/, 'an absolute path'),
   ),
+  'server-backup-place': option(
+    'backup place of backups of the server; folder is --server-backup-dir',
+    'folder',
+    text(/^[a-z0-9-]+$/, 'the name of a backup place'),
+  ),
   'server-backup-schedule': option(
     'cron schedule (UTC) of backups of the server; off by default',
     '',

@@ -47,7 +47,6 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     config: {
       ...ports.settings,
       prefix: config.prefix,
-      serverBackupDir: ports.serverBackups.directory,
       edge: ports.publication.edge,
       builds: {
         builder: config.builder,
@@ -81,6 +80,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     doctor: createDoctor(config, ports),
     clients: openClients(ports),
     backupPlaces: ports.places,
+    serverBackups: ports.serverBackups,
     git: openGitAccounts(ports),
     parse,
     dashboard: openDashboard(),

@@ -40,7 +40,6 @@ import { TrafficNumbers } from '../effects/traffic/traffic-numbers.ts'
 import type { Failure } from '../errors.ts'
 import { openFirewall } from '../firewall/firewall.ts'
 import type { Logger } from '../logger.ts'
-import { openFolder } from '../object-storage/folder.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openEdge } from './edge.ts'
 import { reconcile } from './reconcile.ts'
@@ -88,7 +87,7 @@ export function openPorts(
     ...watch,
     datastores: openDatastores(engine, owner),
     tools: openOneShotContainers(engine, owner),
-    places: openBackupPlaces({ storage, settings }),
+    places: openBackupPlaces({ storage, folder: folderOf(settings.backupDir, storage, 'backups') }),
     progress: new Map() as TransferProgress,
     actors: supervisor,
     ...builds.parts,
@@ -102,7 +101,7 @@ export function openPorts(
     terminalLogins: account.terminalLogins,
     engineReady: readiness.engineReady,
     identity: identityOf(config),
-    serverBackups: serverBackupsOf(config, storage.directory),
+    serverBackups: serverBackupsOf(config, storage),
     startedAt: new Date().toISOString(),
   }
   const close = async () => {
@@ -183,16 +182,21 @@ export function settingsOf(config: Config, dataDir: string) {
   }
 }
 
-function serverBackupsOf(config: Config, dataDir: string): ServerBackupSettings {
-  const directory = config['server-backup-dir'] || join(dataDir, serverBackupsFolder)
+function serverBackupsOf(config: Config, storage: Storage): ServerBackupSettings {
+  const directory = config['server-backup-dir'] || join(storage.directory, serverBackupsFolder)
   return {
     schedule: config['server-backup-schedule'] || null,
     directory,
-    store: openFolder({ directory, isOwn: config['server-backup-dir'] === '' }),
+    place: config['server-backup-place'],
+    places: openBackupPlaces({ storage, folder: folderOf(directory, storage, serverBackupsFolder) }),
     prefix: config.prefix,
     keepCount: config['server-backup-keep'],
     keepDays: config['server-backup-days'],
   }
+}
+
+function folderOf(directory: string, storage: Storage, ownName: string) {
+  return { directory, isOwn: directory === join(storage.directory, ownName) }
 }
 
 function publicationOf(config: Config, hasCertificate: Publication['hasCertificate']): Publication {

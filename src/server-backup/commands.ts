@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { releaseDirectory } from '../../storage/hold.ts'
 import { askSecret, askTwice, readLine } from '../ask-secret.ts'
 import { readConfig } from '../config/config.ts'
-import { serverBackupName, serverBackupsFolder } from '../domain/backup-files.ts'
+import { serverBackupName } from '../domain/backup-files.ts'
 import { Failure, invalidRequest, messageOf } from '../errors.ts'
 import { openFolder } from '../object-storage/folder.ts'
 import { measured } from '../object-storage/measured.ts'
@@ -63,18 +63,17 @@ export async function backupCommand(args: string[], stdin: NodeJS.ReadStream): P
   if (isOfDaemon) endWith(stdin)
   const lock = flags.passphrase ? { passphrase: await newPassphrase(stdin) } : recipientOf(dataDir)
   const options = { dataDir, prefix: config.prefix, lock }
+  const keyFingerprint = 'recipient' in lock ? fingerprintOf(lock.recipient) : null
+  // The daemon stores the bytes, and reads them back.
+  if (isOfDaemon) process.stderr.write(`key ${keyFingerprint}\n`)
   if (file === '-') return backupToOutput(options)
   return withBackup(options, async ({ manifest, bytes }) => {
     const given = resolve(file ?? '.')
     const isFolder = existsSync(given) && statSync(given).isDirectory()
     const path = isFolder ? join(given, serverBackupName(manifest.prefix, manifest.created_at)) : given
-    const isOwn = path.startsWith(join(dataDir, serverBackupsFolder, '/'))
-    const store = openFolder({ directory: dirname(path), isOwn })
+    const store = openFolder({ directory: dirname(path), isOwn: false })
     const { signal } = new AbortController()
     const stored = await store.put(basename(path), bytes, signal)
-    const keyFingerprint = 'recipient' in lock ? fingerprintOf(lock.recipient) : null
-    // The daemon reads the file back itself.
-    if (isOfDaemon) return JSON.stringify({ ...stored, keyFingerprint })
     const { content, facts } = measured((await store.get(basename(path), signal)).content)
     for await (const _ of content);
     if (facts().sha256 !== stored.sha256) {

@@ -44,6 +44,7 @@ test('a backup is written, read back, and kept until it is deleted', async () =>
     error: null,
     error_code: null,
     error_details: null,
+    place: 'folder',
     file,
     size_bytes: 4096,
     sha256: 'abc',

@@ -8,6 +8,7 @@ import { catalogue, type Kind } from '../../machines/index.ts'
 import { holdDirectory, openHold, releaseDirectory } from '../../storage/hold.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { programArgs } from '../support/daemon/program.ts'
+import { until } from '../support/daemon/service.ts'
 import { soon } from '../support/effects/cron-site.ts'
 import { signIn, signUp } from '../support/http/session.ts'
 import { superviseSamples, temporaryStorage } from '../support/supervisor/supervision.ts'
@@ -72,7 +73,7 @@ test('a held server says so until a session or the host activates it', async (t)
 
   deepEqual((await daemon.api.get('/info')).held, { ...facts, missing: [] })
   const health = async () => (await fetch(`${daemon.api.url}/healthz?verbose`)).text()
-  match(await health(), /\nheld/)
+  await until('its health to say so', async () => /\nheld/.test(await health()))
   // The cookie has the port in its name, which is another one now.
   const session = await signIn(daemon.api.url)
   const byToken = await daemon.api.call('POST', '/server/activate')

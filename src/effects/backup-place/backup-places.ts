@@ -1,19 +1,18 @@
 // Opens the places where backups are kept, by name, and tries whether they work.
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import type { BackupPlace } from '../../../storage/backup-places.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { folderPlace } from '../../domain/backup-files.ts'
 import { Failure, messageOf, notFound } from '../../errors.ts'
 import { openBucket } from '../../object-storage/bucket.ts'
-import { openFolder } from '../../object-storage/folder.ts'
+import { type FolderOptions, openFolder } from '../../object-storage/folder.ts'
 import type { ObjectStore } from '../../object-storage/object-store.ts'
 import { duration } from '../../quantities.ts'
 
 export interface BackupPlacePorts {
   storage: Pick<Storage, 'backupPlaces'>
-  settings: { dataDir: string; backupDir: string }
+  folder: FolderOptions
 }
 
 const stepMs = 20_000
@@ -25,21 +24,25 @@ export interface PlaceTest {
   steps: { step: (typeof steps)[number]; error: string | null; hint: string | null }[]
 }
 
-export function openBackupPlaces({ storage, settings }: BackupPlacePorts) {
-  const { backupDir: directory, dataDir } = settings
-
+export function openBackupPlaces({ storage, folder }: BackupPlacePorts) {
   /** Throws `not_found` for a place that was removed. */
   function open(name: string): ObjectStore {
-    if (name === folderPlace) return openFolder({ directory, isOwn: directory === join(dataDir, 'backups') })
+    if (name === folderPlace) return openFolder(folder)
     const place = storage.backupPlaces.get(name)
     if (place) return openBucket(bucketOf(place))
     throw notFound(`there is no backup place ${name}`, 'berth backup-places lists them')
   }
 
+  /** False for a place that was removed, although backups were in it. */
+  function has(name: string): boolean {
+    return name === folderPlace || storage.backupPlaces.get(name) !== null
+  }
+
   return {
     open,
-    /** False for a place that was removed, although backups were in it. */
-    has: (name: string): boolean => name === folderPlace || storage.backupPlaces.get(name) !== null,
+    has,
+    /** The path, or the address in its bucket; the name alone if the place was removed. */
+    locationOf: (place: string, name: string) => (has(place) ? open(place).locationOf(name) : name),
     /** Writes a small object, reads it back, lists it and removes it, until one of them fails. */
     async test(name: string): Promise<PlaceTest> {
       const store = open(name)

@@ -28,7 +28,7 @@ export interface LeftBehind {
 interface Parts extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage'> {
   instances: Instances
   places: BackupPlaces
-  serverBackups: { directory: string }
+  serverBackups: { places: BackupPlaces }
   settings: { dataDir: string }
 }
 
@@ -67,8 +67,10 @@ const leftoverListers: Record<string, LeftoverLister> = {
     ...(await listContainers(ports, { deployId: id }, [toolKind])),
     ...existingFiles([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
   ],
-  'server-backup': async ({ serverBackups, storage }, { id }) =>
-    existingFiles([join(serverBackups.directory, String(storage.actors.record(id)?.file))]),
+  'server-backup': async ({ serverBackups: { places }, storage }, { id }) => {
+    const record = storage.actors.record<'server-backup'>(id)
+    return record ? listObjects(places, { ...record, name: record.file }) : []
+  },
   'service-removal': async (ports, { id }) => [
     ...(await listContainers(ports, { serviceId: id }, [undefined, preDeployKind, jobKind])),
     ...(await existingVolumes(ports, [volumeName(ports.owner, id)])),
@@ -114,14 +116,20 @@ function existingFiles(paths: string[]): LeftBehind[] {
   return paths.filter((path) => existsSync(path)).map((name) => ({ type: 'file', name }))
 }
 
-/** What is in a bucket is named without a look: the bucket may be unreachable. */
 async function listBackupObjects({ storage, places }: Parts, id: string): Promise<LeftBehind[]> {
   const record = storage.actors.record(id) as (ActorRecord & BackupRecord) | null
   if (typeof record?.datastore !== 'string') return []
   const { datastore: datastoreName, created_at: at } = record
-  const { place, name } = backupAddress({ ...record, datastoreName, at })
+  return listObjects(places, backupAddress({ ...record, datastoreName, at }))
+}
+
+/** What is in a bucket is named without a look: the bucket may be unreachable. */
+function listObjects(
+  places: BackupPlaces,
+  { place = folderPlace, name }: { place?: string; name: string },
+): LeftBehind[] {
   if (!places.has(place)) return []
-  const location = places.open(place).locationOf(name)
+  const location = places.locationOf(place, name)
   return place === folderPlace ? existingFiles([location]) : [{ type: 'file', name: location }]
 }
 

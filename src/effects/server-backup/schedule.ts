@@ -37,6 +37,7 @@ async function follow(ports: ServerBackupPorts, schedule: string, signal: AbortS
       id,
       trigger: 'schedule' as const,
       file: serverBackupName(serverBackups.prefix, at, id),
+      place: serverBackups.place,
       at,
     }
     try {

@@ -1,13 +1,14 @@
 // The effects of a backup of the server. It is made by a process of its own (`berthd backup`), which encrypts
 // without delaying requests; here it is read back, kept, and removed.
 import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import type { FileFacts, FileSlot, machine, WrittenFile } from '../../../machines/server-backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { Storage } from '../../../storage/index.ts'
+import { folderPlace } from '../../domain/backup-files.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { measured } from '../../object-storage/measured.ts'
-import type { ObjectStore } from '../../object-storage/object-store.ts'
+import { putPushed } from '../../object-storage/pushed.ts'
+import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
 import { bind, type SharedPorts } from '../ports.ts'
@@ -22,7 +23,10 @@ export interface ServerBackupSettings {
   /** Null without a schedule. */
   schedule: string | null
   directory: string
-  store: ObjectStore
+  /** Where new ones go. */
+  place: string
+  /** The places of datastores, but for the folder. */
+  places: BackupPlaces
   prefix: string
   keepCount: number
   /** 0 for no limit. */
@@ -30,63 +34,106 @@ export interface ServerBackupSettings {
 }
 
 export function serverBackupEffects(ports: ServerBackupPorts): Effects<typeof machine> {
-  const remove = async ({ id, file }: FileSlot, signal: AbortSignal) => {
-    const work = () => ports.serverBackups.store.remove(file, signal)
-    // The folder may be missing or unwritable for a while.
-    await retryUntilCleanedUp(ports, id, signal, work, () => true)
-  }
-  const bound = bind(ports, { writeBackup, checkBackup, pruneBackups })
-  return { ...bound, discardFile: remove, removeFile: remove }
+  return bind(ports, { writeBackup, checkBackup, pruneBackups, discardFile, removeFile })
 }
 
-/** The last line that the process prints. */
-export interface BackupReport extends FileFacts {
-  keyFingerprint: string
+/** The place may be unreachable for a while. */
+async function removeFile(
+  ports: ServerBackupPorts,
+  { id, file, place = folderPlace }: FileSlot,
+  signal: AbortSignal,
+) {
+  const { places } = ports.serverBackups
+  const work = async () => {
+    // A place that was removed keeps its objects.
+    if (places.has(place)) await places.open(place).remove(file, signal)
+  }
+  await retryUntilCleanedUp(ports, id, signal, work, () => true)
+}
+
+/** A bucket that cannot be reached must not hide the failure. */
+async function discardFile(ports: ServerBackupPorts, input: FileSlot, signal: AbortSignal) {
+  const { id, file, place = folderPlace } = input
+  if (place === folderPlace) return removeFile(ports, input, signal)
+  const { places } = ports.serverBackups
+  try {
+    if (places.has(place)) await places.open(place).remove(file, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    ports.logger.warn(
+      { actor: id, place, reason: messageOf(error) },
+      'a failed backup of the server may have left parts',
+    )
+  }
 }
 
 async function writeBackup(
   ports: ServerBackupPorts,
-  { file }: FileSlot,
+  { file, place = folderPlace }: FileSlot,
   signal: AbortSignal,
 ): Promise<Omit<WrittenFile, 'at'>> {
   const { dataDir } = ports.settings
-  const { directory, prefix } = ports.serverBackups
-  const args = ['backup', `${directory}/${file}`, '--data-dir', dataDir, '--prefix', prefix, '--for-daemon']
-  const guarded = { what: 'a backup of the server', directory }
-  return guardDirectory(ports, guarded, signal, (bound) => runOwnProgram(args, bound))
+  const { directory, prefix, places } = ports.serverBackups
+  const store = places.open(place)
+  const args = ['backup', '-', '--data-dir', dataDir, '--prefix', prefix, '--for-daemon']
+  const write = async (bound: AbortSignal) => {
+    let keyFingerprint = ''
+    const facts = await putPushed(
+      (content) => store.put(file, content, bound),
+      async (push) => {
+        keyFingerprint = await runOwnProgram(args, push, bound)
+      },
+    )
+    return { ...facts, keyFingerprint }
+  }
+  if (place !== folderPlace) return write(signal)
+  return guardDirectory(ports, { what: 'a backup of the server', directory }, signal, write)
 }
 
-/** The process ends when its standard input does, so that none outlives a killed daemon. */
-function runOwnProgram(args: string[], signal: AbortSignal): Promise<BackupReport> {
+/**
+ * Pushes the backup, and resolves with the fingerprint of its key. The process ends when its standard input
+ * does, so that none outlives a killed daemon.
+ */
+async function runOwnProgram(
+  args: string[],
+  push: (piece: Uint8Array) => Promise<void>,
+  signal: AbortSignal,
+): Promise<string> {
   signal.throwIfAborted()
   const program = [...process.execArgv, process.argv[1]!, ...args]
   const child = spawn(process.execPath, program, { signal, killSignal: 'SIGKILL', stdio: 'pipe' })
   child.stdin.on('error', () => undefined)
-  let last = ''
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    last = line
-  })
-  let complaint = ''
+  let said = ''
   child.stderr.on('data', (text: Buffer) => {
-    complaint = (complaint + text.toString('utf8')).slice(-2000)
+    said = (said + text.toString('utf8')).slice(-2000)
   })
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<string>((resolve, reject) => {
     child.on('error', (error) => child.pid === undefined && reject(error))
     child.once('close', (code) => {
       if (signal.aborted) return reject(signal.reason)
-      if (code === 0) return resolve(JSON.parse(last))
-      const [, known, message] = /^berthd: (?:\[(\w+)\] )?(.*)$/m.exec(complaint) ?? []
+      const key = /^key (\w+)$/m.exec(said)
+      if (code === 0 && key) return resolve(key[1]!)
+      const [, known, message] = /^berthd: (?:\[(\w+)\] )?(.*)$/m.exec(said) ?? []
       reject(new Failure(known ?? 'backup_failed', message ?? `berthd backup ended with ${code}`))
     })
   })
+  ended.catch(() => undefined)
+  try {
+    for await (const piece of child.stdout) await push(piece)
+  } catch (error) {
+    child.kill('SIGKILL')
+    await ended.catch(() => undefined)
+    throw error
+  }
+  return ended
 }
 
 async function checkBackup(
-  { serverBackups: { store } }: ServerBackupPorts,
-  { file, ...wanted }: FileSlot & FileFacts,
+  { serverBackups: { places } }: ServerBackupPorts,
+  { file, place = folderPlace, ...wanted }: FileSlot & FileFacts,
   signal: AbortSignal,
 ) {
-  const { content, facts } = measured((await store.get(file, signal)).content)
+  const { content, facts } = measured((await places.open(place).get(file, signal)).content)
   for await (const _ of content) signal.throwIfAborted()
   const { sizeBytes, sha256 } = facts()
   if (sizeBytes === wanted.sizeBytes && sha256 === wanted.sha256) return {}

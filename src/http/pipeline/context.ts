@@ -41,6 +41,7 @@ export interface HttpContext {
   /** Interactive clients of datastores. They change nothing in Docker. */
   clients: Clients
   backupPlaces: BackupPlaces
+  serverBackups: { place: string; places: BackupPlaces }
   git: GitAccounts
   traffic: TrafficMetrics | null
   /** Null when the server runs from source and it was not built. */
@@ -77,7 +78,6 @@ interface HttpConfig {
   builds: Omit<Info['builds'], 'hangs_since'>
   dataDir: string
   backupDir: string
-  serverBackupDir: string
   prefix: string
   /** How long deleted data can be restored; 0 disables the trash. */
   trashDays: number

@@ -3,7 +3,7 @@ import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
-import { backupAddress, folderPlace } from '../../domain/backup-files.ts'
+import { backupAddress } from '../../domain/backup-files.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { adviseOnBackup, adviseOnRestore, failureOf } from '../why/advice.ts'
 import { finder } from './stored-record.ts'
@@ -18,6 +18,7 @@ export function toBackup(
   record: BackupRecord & CommonRecordFields,
 ): Backup {
   const { service_id: _, ...shown } = record
+  const { place, name } = addressOf(record)
   const progress = observe.progress(record.id)
   return {
     ...shown,
@@ -25,8 +26,8 @@ export function toBackup(
     status: record.status as Backup['status'],
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
-    place: record.place ?? folderPlace,
-    file: fileOf(backupPlaces, record),
+    place,
+    file: backupPlaces.locationOf(place, name),
   }
 }
 
@@ -47,12 +48,6 @@ export function readBackup(context: HttpContext, id: string): Backup {
 
 export function readRestore(context: HttpContext, id: string): Restore {
   return toRestore(context, findRestore(context.storage, id))
-}
-
-/** The path, or the address in its bucket; the name alone if the place was removed. */
-function fileOf(places: HttpContext['backupPlaces'], record: BackupRecord): string {
-  const { place, name } = addressOf(record)
-  return places.has(place) ? places.open(place).locationOf(name) : name
 }
 
 export function addressOf(record: BackupRecord) {

@@ -107,7 +107,11 @@ async function removePlace({ context, params, query }: Removing): Promise<undefi
 }
 
 /** Throws `in_use` with the first user. */
-function assertUnused({ storage }: HttpContext, name: string, hint: string): void {
+function assertUnused({ storage, serverBackups }: HttpContext, name: string, hint: string): void {
+  if (serverBackups.place === name) {
+    const change = 'start berthd with another --server-backup-place'
+    throw new Failure('in_use', `the backups of the server go to ${name}`, change)
+  }
   const { actors } = storage
   for (const { id } of actors.active('datastore')) {
     const datastore = actors.record<'datastore'>(id)
@@ -118,6 +122,11 @@ function assertUnused({ storage }: HttpContext, name: string, hint: string): voi
     const backup = actors.record<'backup'>(id)
     if (backup?.place === name && backup.status !== 'failed')
       throw new Failure('in_use', `${name} has the backup ${id} of ${backup.datastore}`, hint)
+  }
+  for (const { id } of actors.active('server-backup')) {
+    const backup = actors.record<'server-backup'>(id)
+    if (backup?.place === name && backup.status !== 'failed')
+      throw new Failure('in_use', `${name} has the backup ${id} of the server`, hint)
   }
 }
 

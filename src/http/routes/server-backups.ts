@@ -1,20 +1,17 @@
 // Backups of the whole server. Only a session may start, read or delete one: a stolen token must not be
 // enough to carry the server away.
 
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
 import { z } from 'zod'
 import type { ServerBackupRecord } from '../../../machines/server-backup.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import { ServerBackup, ServerBackupParams } from '../../api/server-backup.ts'
 import { serverBackupName } from '../../domain/backup-files.ts'
-import { conflict } from '../../errors.ts'
+import { codeOf, conflict, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, Download, del, get, post, tagged } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
-import { failureOf } from '../why/advice.ts'
+import { adviseOnServerBackup, failureOf } from '../why/advice.ts'
 import { recordRoutes } from './record-routes.ts'
 
 const findServerBackup = finder<'server-backup'>('sbk', 'backup of the server')
@@ -69,12 +66,12 @@ function list({ storage: { actors } }: HttpContext): StoredRecord[] {
   return ids.reverse().flatMap((id) => actors.record<'server-backup'>(id) ?? [])
 }
 
-function toServerBackup({ config }: HttpContext, record: StoredRecord): ServerBackup {
+function toServerBackup({ serverBackups: { places } }: HttpContext, record: StoredRecord): ServerBackup {
   return {
     ...record,
-    ...failureOf(record, null),
+    ...failureOf(record, adviseOnServerBackup(record)),
     status: record.status as ServerBackup['status'],
-    file: join(config.serverBackupDir, record.file),
+    file: places.locationOf(record.place, record.file),
   }
 }
 
@@ -84,23 +81,29 @@ function readServerBackup(context: HttpContext, id: string): ServerBackup {
 
 async function createServerBackup(call: Call): Promise<ServerBackup> {
   const { context, eventId } = call
-  const { storage, config } = context
+  const { storage, config, serverBackups } = context
   const running = list(context).find(({ status }) => status === 'running')
   if (running) throw conflict(`${running.id} is still running`)
   const id = storage.ids.newId('sbk')
   const at = new Date().toISOString()
-  const input = { id, trigger: 'manual', file: serverBackupName(config.prefix, at, id), at }
+  const file = serverBackupName(config.prefix, at, id)
+  const input = { id, trigger: 'manual', file, place: serverBackups.place, at }
   const options = { eventId, by: requesterOf(call) }
   const { record } = await context.actors.spawn('server-backup', id, input, options)
   return toServerBackup(context, record)
 }
 
 async function downloadServerBackup({ context, params }: CallById): Promise<Download> {
-  const { status, file, size_bytes } = readServerBackup(context, params.id)
+  const { status, place, file, size_bytes } = findServerBackup(context.storage, params.id)
   if (status !== 'stored') throw conflict(`the backup is ${status}, not stored`)
-  const stats = await stat(file).catch(() => null)
-  if (stats?.size === size_bytes) {
-    return new Download(file, stats.size, basename(file), createReadStream(file))
-  }
-  throw conflict(`${file} ${stats ? 'has changed since it was checked' : 'no longer exists'}`)
+  const { places } = context.serverBackups
+  const location = places.locationOf(place, file)
+  const { sizeBytes, content } = await places
+    .open(place)
+    .get(file, new AbortController().signal)
+    .catch((error: unknown) => {
+      throw conflict(codeOf(error) === 'backup_failed' ? `${location} no longer exists` : messageOf(error))
+    })
+  if (sizeBytes === size_bytes) return new Download(location, sizeBytes, file, content)
+  throw conflict(`${location} has changed since it was checked`)
 }

@@ -98,6 +98,18 @@ export function adviseOnBackup(backup: FailedRecord & Pick<Backup, 'datastore'> 
   }
 }
 
+export function adviseOnServerBackup({ error_code: code, place }: FailedRecord & { place: string }) {
+  if (!code) return null
+  switch (code) {
+    case 'backup_key_missing':
+      return adviseTo('make the recovery key, on the server', 'berthd backup-key')
+    case 'backup_place_failed':
+      return adviseTo('find what the place rejects', `berth backup-places test ${place}`)
+    default:
+      return null
+  }
+}
+
 /** Null for a restore that has not failed. The datastore keeps its former data. */
 export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & Pick<Restore, 'datastore'>) {
   if (!code || code === 'canceled') return null

@@ -6,6 +6,7 @@ import type { OneShotStreams } from '../../../src/docker/containers/one-shot-con
 import { backupEffects, backupsOf, dumpDatastore, pruneBackups } from '../../../src/effects/backup/backup.ts'
 import type { BackupPorts } from '../../../src/effects/backup/ports.ts'
 import { openBackupPlaces } from '../../../src/effects/backup-place/backup-places.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { openBackupPorts } from '../../support/effects/backup-ports.ts'
 import { standIn } from '../../support/effects/stand-in.ts'
 import { transitionOf } from '../../support/storage/store-fixtures.ts'
@@ -78,6 +79,9 @@ for (const [days, ages, deleted] of [
   })
 }
 
+const placesOf = (storage: Storage, directory: string) =>
+  openBackupPlaces({ storage, folder: { directory, isOwn: false } })
+
 test('all backups of a deleted datastore stay', async (t) => {
   const { ports, backup, sent } = await openBackupPorts(t)
   await backup()
@@ -117,7 +121,7 @@ test('a backup is canceled with the path, the free and the needed space', { skip
     ...opened.ports,
     settings: { ...settings, ...images },
     tools: { run },
-    places: openBackupPlaces({ storage: opened.ports.storage, settings }),
+    places: placesOf(opened.ports.storage, settings.backupDir),
   })
   const kind = 'postgres' as const
   const dumpFile = { id: 'bak-1', datastoreName: 'shop-db', kind, at: '2026-01-02T03:04:05.678Z' }
@@ -143,7 +147,7 @@ test('a backup whose place was forgotten can be deleted', async (t) => {
   const removed: string[] = []
   const ports = standIn<BackupPorts>({
     ...opened.ports,
-    places: openBackupPlaces({ storage: opened.ports.storage, settings: opened.settings }),
+    places: placesOf(opened.ports.storage, opened.settings.backupDir),
     tools: { remove: async (id: string) => void removed.push(id) },
   })
   const at = '2026-01-02T03:04:05.678Z'

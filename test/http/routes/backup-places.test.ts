@@ -5,6 +5,7 @@ import type { Backup } from '../../../src/api/backup.ts'
 import type { BackupPlace, BackupPlaceTest } from '../../../src/api/backup-place.ts'
 import { startBackups } from '../../support/http/backup-api.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
+import { transitionOf } from '../../support/storage/store-fixtures.ts'
 
 const bucket = {
   endpoint: 'http://127.0.0.1:1',
@@ -93,6 +94,19 @@ test('a test says which step failed and why; the folder works', async (t) => {
   ok(step?.hint)
   const folder = (await call('POST', '/backup-places/folder/test')).body as BackupPlaceTest
   deepEqual([folder.is_ok, folder.steps.map(({ step }) => step)], [true, ['write', 'read', 'list', 'remove']])
+})
+
+test('the place of backups of the server is not forgotten', async (t) => {
+  const { call, refused, context, storage } = await startChecked(t)
+  await call('PUT', '/backup-places/offsite', bucket)
+  context.serverBackups.place = 'offsite'
+  deepEqual(await refused('DELETE', '/backup-places/offsite'), [409, 'in_use'])
+  context.serverBackups.place = 'folder'
+  const made = transitionOf({ id: 'sbk-1', kind: 'server-backup', service_id: null }, { status: 'stored' })
+  await storage.actors.create({ ...made, record: { ...made.record, place: 'offsite' } })
+  deepEqual(await refused('PUT', '/backup-places/offsite', { ...bucket, bucket: 'other' }), [409, 'in_use'])
+  equal((await call('DELETE', '/backup-places/offsite?force=true')).status, 204)
+  deepEqual(storage.backupPlaces.list(), [])
 })
 
 test('a place in use keeps its bucket, takes a new key, and is not forgotten', async (t) => {

@@ -124,6 +124,8 @@ export const cheapHasher = {
 
 const noWildcard = { wildcard: null, wildcard_by: null }
 export function createContext(storage: Storage): HttpContext {
+  const placesIn = (name: string) =>
+    openBackupPlaces({ storage, folder: { directory: `${storage.directory}/${name}`, isOwn: true } })
   return {
     version: '0.0.0-test',
     config: {
@@ -138,7 +140,6 @@ export function createContext(storage: Storage): HttpContext {
       dataDir: storage.directory,
       trashDays: 7,
       backupDir: `${storage.directory}/backups`,
-      serverBackupDir: `${storage.directory}/server-backups`,
       prefix: 'berth',
       deployLimits: { fetchMs: 1000, buildMs: 1000, startMs: 1000 },
     },
@@ -150,10 +151,8 @@ export function createContext(storage: Storage): HttpContext {
     ...openAccountPorts({ ...storage, serverToken: token }, createPasswords(cheapHasher)),
     ready: () => true,
     storage,
-    backupPlaces: openBackupPlaces({
-      storage,
-      settings: { dataDir: storage.directory, backupDir: `${storage.directory}/backups` },
-    }),
+    backupPlaces: placesIn('backups'),
+    serverBackups: { place: 'folder', places: placesIn('server-backups') },
     actors: createActors(storage),
     // A copy per test, because tests replace parts of it.
     observe: { ...calm },
