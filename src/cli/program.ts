@@ -38,6 +38,7 @@ import { addNotifyCommands } from './commands/server/notify.ts'
 import { addRegistryCommands } from './commands/server/registries.ts'
 import { addServerCommands } from './commands/server/servers.ts'
 import { addServiceCommands } from './commands/services.ts'
+import { addShellCommands } from './commands/ssh.ts'
 import { addStatusCommands } from './commands/status.ts'
 import { addUpCommands } from './commands/up.ts'
 import { addWhyCommands } from './commands/why.ts'
@@ -60,7 +61,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
   ],
   'Services:': [addServiceCommands, addEnvCommands, addDomainCommands, addCertificateCommands],
   'Blueprints:': [addBlueprintCommands, addImportCommands],
-  'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addInstanceCommands],
+  'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addShellCommands, addInstanceCommands],
   'Jobs:': [addJobCommands, addScheduleCommands],
   'Data:': [addDatastoreCommands, addBackupPlaceCommands, addDiskCommands, addTrashCommands],
   'Server:': [

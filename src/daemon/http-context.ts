@@ -3,9 +3,9 @@ import type { AccountPorts } from '../account/ports.ts'
 import { type Config, parseListen } from '../config/config.ts'
 import { diskName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
-import { openClients } from '../effects/datastore/clients.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
 import { openGitAccounts } from '../effects/git-connection/git-accounts.ts'
+import { openShells } from '../effects/shells.ts'
 import { typed } from '../git/repository.ts'
 import { openDashboard } from '../http/pages/dashboard.ts'
 import type { HttpContext } from '../http/pipeline/context.ts'
@@ -78,7 +78,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     actors: parts.supervisor,
     observe: createObserver(ports),
     doctor: createDoctor(config, ports),
-    clients: openClients(ports),
+    shells: openShells(ports),
     backupPlaces: ports.places,
     serverBackups: ports.serverBackups,
     git: openGitAccounts(ports),

@@ -386,6 +386,8 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/datastores/{id}/upgrade',
     'POST /api/v1/datastores/{id}/upgrade/cancel',
     'GET /api/v1/datastores/{id}/client',
+    'GET /api/v1/jobs/{job_id}/shell',
+    'GET /api/v1/services/{id}/shell',
     'POST /api/v1/datastores/{id}/backups',
     'POST /api/v1/datastores/{id}/restores',
     'POST /api/v1/datastores/{id}/restores/upload',

@@ -1,7 +1,6 @@
 // Job runs in containers like that of the live deploy. Words after `--` are the command's, not Berth's.
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
-import { quote } from '../../domain/shell-word.ts'
 import { fetchNewest, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
@@ -9,6 +8,7 @@ import { requireServiceName } from '../config/project.ts'
 import { exitCodes, usageFailure } from '../failure.ts'
 import { printNext } from '../follow-up.ts'
 import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
+import { splitArguments, toShellCommand } from '../service/command-words.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { parseSeconds, parseWholeNumber } from '../service/setting-flags.ts'
 import { span } from '../terminal/ages.ts'
@@ -57,7 +57,7 @@ async function runCommand(
   others: string[],
   options: RunOptions,
 ): Promise<number> {
-  const { name, words } = splitArguments(cli, first === undefined ? [] : [first, ...others])
+  const { name, words } = splitArguments(cli, 'run', [first, ...others])
   const service = requireServiceName(cli, name)
   if (cli.flags.tokenFile !== '-') onUnusedInput(cli, () => reportUnusedInput(cli))
   const started = await startRun(cli, service, words, options)
@@ -69,17 +69,6 @@ async function runCommand(
 function reportUnusedInput({ out }: Cli): void {
   const mark = out.tint('yellow', '!')
   out.say(` ${mark} the command does not get the piped input: stdin is not forwarded`)
-}
-
-/** The argument before `--` is the name, if there is one. Throws (usage) for more than one. */
-function splitArguments({ args }: Cli, given: string[]) {
-  const dashes = args.indexOf('--')
-  const words = dashes === -1 ? [] : args.slice(dashes + 1)
-  const [name, ...surplus] = given.slice(0, given.length - words.length)
-  if (surplus.length > 0) {
-    throw usageFailure('put the command after --', `berth run ${name} -- ${toShellCommand(surplus)}`)
-  }
-  return { name, words }
 }
 
 async function startRun({ client }: Cli, service: string, words: string[], { timeout }: RunOptions) {
@@ -120,10 +109,4 @@ async function listRuns(cli: Cli, name: string | undefined, { limit }: { limit: 
 
 function ageOf({ created_at }: JobRun): string {
   return span((Date.now() - Date.parse(created_at)) / 1000)
-}
-
-/** One command that a remote shell splits into the same words. A single word is a command already. */
-export function toShellCommand(words: string[]): string {
-  const [only = '', ...more] = words
-  return more.length === 0 ? only : words.map(quote).join(' ')
 }

@@ -11,6 +11,8 @@ import {
   type Owner,
   ownerFilter,
 } from '../engine/names.ts'
+import type { Command } from '../exec/exec.ts'
+import { type InteractiveExec, type InteractiveOptions, openInteractive } from '../exec/interactive-exec.ts'
 import { inspectImage } from '../images/images.ts'
 import {
   createLogCursor,
@@ -62,6 +64,7 @@ export interface Instances {
   /** The same from that place on, which it keeps; with the engine's own times. */
   follow(name: string, place: LogCursor, signal: AbortSignal): AsyncIterable<TimedLine>
   usage(name: string): Promise<InstanceUsage | null>
+  open(name: string, command: Command, options: InteractiveOptions): Promise<InteractiveExec>
 }
 
 export interface ListFilter {
@@ -127,6 +130,7 @@ export function openInstances(
     logs: (name, { signal }) => logs(scope, name, signal),
     follow: (name, place, signal) => followLog(logSource(scope, name, signal), place, signal),
     usage: (name) => usage(scope, name),
+    open: (name, command, options) => openInteractive(scope, name, command, options),
   }
 }
 

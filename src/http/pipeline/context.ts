@@ -9,10 +9,10 @@ import type { Info } from '../../api/info.ts'
 import type { ServiceStatus, Traffic } from '../../api/status.ts'
 import type { EdgeSettings } from '../../domain/domains.ts'
 import type { BackupPlaces } from '../../effects/backup-place/backup-places.ts'
-import type { Clients } from '../../effects/datastore/clients.ts'
 import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
 import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
+import type { Shells } from '../../effects/shells.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
 import type { typed } from '../../git/repository.ts'
 import type { Supervisor } from '../../supervisor/supervisor.ts'
@@ -38,8 +38,8 @@ export interface HttpContext {
   observe: Observer
   /** Looks at the host. Calls within some seconds share one look. */
   doctor(): Promise<Doctor>
-  /** Interactive clients of datastores. They change nothing in Docker. */
-  clients: Clients
+  /** Interactive commands in containers. */
+  shells: Shells
   backupPlaces: BackupPlaces
   serverBackups: { place: string; places: BackupPlaces }
   git: GitAccounts

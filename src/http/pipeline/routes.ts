@@ -7,7 +7,6 @@ import { auditRoutes } from '../routes/audit.ts'
 import { backupPlaceRoutes } from '../routes/backup-places.ts'
 import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
-import { datastoreShellRoutes } from '../routes/datastore-shell.ts'
 import { datastoreRoutes, upgradeRoutes } from '../routes/datastores.ts'
 import { deployDiffRoutes } from '../routes/deploy-diffs.ts'
 import { deployRoutes, uploadRoutes } from '../routes/deploys.ts'
@@ -26,6 +25,7 @@ import { registryRoutes } from '../routes/registries.ts'
 import { serverRoutes } from '../routes/server.ts'
 import { serverBackupRoutes } from '../routes/server-backups.ts'
 import { serviceRoutes } from '../routes/services.ts'
+import { shellRoutes } from '../routes/shells.ts'
 import { terminalLoginRoutes } from '../routes/terminal-logins.ts'
 import { trashRoutes } from '../routes/trash.ts'
 import type { Route } from './route.ts'
@@ -48,7 +48,7 @@ export const routes: readonly Route[] = [
   ...jobRoutes,
   ...datastoreRoutes,
   ...upgradeRoutes,
-  ...datastoreShellRoutes,
+  ...shellRoutes,
   ...backupPlaceRoutes,
   ...backupRoutes,
   ...serverBackupRoutes,

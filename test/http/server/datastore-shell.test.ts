@@ -1,4 +1,4 @@
-// Messages over the WebSocket of a datastore's shell: what passes through, and which message is the last.
+// Messages over the WebSocket of a shell, mostly a datastore's: what passes, and which message is the last.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../../../src/errors.ts'
@@ -176,6 +176,17 @@ test('a connection that cannot open is refused as on any other route', async (t)
   assert.equal((await call('POST', pathOf('shop'))).status, 405)
 })
 
+test('a shell in what has no container is refused before the WebSocket opens', async (t) => {
+  const { tryOpen, call } = await openShellApi(t)
+  const service = { name: 'web', type: 'web_service', image: 'localhost/app:1', deploy: false }
+  const { status } = await call('POST', '/api/v1/services', { body: service })
+  assert.equal(status, 201)
+  assert.deepEqual(await tryOpen('/api/v1/services/web/shell'), [409, 'conflict'])
+  assert.deepEqual(await tryOpen('/api/v1/services/web/shell?instance=-1'), [400, 'invalid_request'])
+  assert.deepEqual(await tryOpen('/api/v1/services/none/shell'), [404, 'not_found'])
+  assert.deepEqual(await tryOpen('/api/v1/jobs/job-01jz3k7d2m8q4r5t6v7w8x9y0z/shell'), [404, 'not_found'])
+})
+
 test('the number of open connections is limited, and each one that ends makes room', async (t) => {
   const { tryOpen, open } = await openShellApi(t)
   const sessions = [await open(), await open(), await open(), await open()]
@@ -226,12 +237,10 @@ test('the log records who opened a connection and when it closed, without its co
   ws.socket.close()
   await eventually('its close', () => client.isClosed)
   assert.deepEqual(
-    lines
-      .filter(({ msg }) => msg?.startsWith('datastore shell'))
-      .map(({ msg, datastore, by }) => [msg, datastore, by]),
+    lines.filter(({ msg }) => msg?.startsWith('shell')).map(({ msg, datastore, by }) => [msg, datastore, by]),
     [
-      ['datastore shell opened', 'shop', 'server'],
-      ['datastore shell closed', 'shop', 'server'],
+      ['shell opened', 'shop', 'server'],
+      ['shell closed', 'shop', 'server'],
     ],
   )
   assert.doesNotMatch(JSON.stringify(lines), /drop table/)

@@ -156,7 +156,7 @@ export function createContext(storage: Storage): HttpContext {
     actors: createActors(storage),
     // A copy per test, because tests replace parts of it.
     observe: { ...calm },
-    clients: {
+    shells: {
       open() {
         throw new Error('nothing runs here')
       },

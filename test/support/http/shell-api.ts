@@ -4,7 +4,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import type { Client, ClientEvents, ClientStart, Clients } from '../../../src/effects/datastore/clients.ts'
+import type { Shell, ShellEvents, ShellStart, Shells } from '../../../src/effects/shells.ts'
 import { Failure } from '../../../src/errors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { Body } from '../daemon/api.ts'
@@ -31,8 +31,8 @@ export async function openShellApi(
   t: TestContext,
   overrides: Parameters<typeof startWithAccount>[1] = {},
 ): Promise<ShellApi> {
-  const { clients, opened } = openFakeClients()
-  const api = await startWithAccount(t, { clients, ...overrides })
+  const { shells, opened } = openFakeClients()
+  const api = await startWithAccount(t, { shells, ...overrides })
   await storeDatastore(api.storage, 'shop')
   const tryOpen: ShellApi['tryOpen'] = (path, headers = bearer) => tryConnecting(t, api.url, path, headers)
   const open: ShellApi['open'] = async (headers) => {
@@ -68,8 +68,8 @@ export async function storeDatastore(storage: Storage, name: string, fields: obj
 }
 
 interface FakeClient {
-  start: ClientStart | null
-  events: ClientEvents | null
+  start: ShellStart | null
+  events: ShellEvents | null
   /** Calls other than `start` and `write`, in order. */
   calls: string[]
   /** `take` confirms the oldest unconfirmed write. */
@@ -79,9 +79,9 @@ interface FakeClient {
 }
 
 /** Allows `most` concurrent clients. */
-function openFakeClients(most = 4): { clients: Clients; opened: FakeClient[] } {
+function openFakeClients(most = 4): { shells: Shells; opened: FakeClient[] } {
   const opened: FakeClient[] = []
-  const open = (): Client => {
+  const open = (): Shell => {
     if (opened.filter(({ isClosed }) => !isClosed).length >= most)
       throw new Failure('unavailable', 'all open')
     const taken: (() => void)[] = []
@@ -106,7 +106,7 @@ function openFakeClients(most = 4): { clients: Clients; opened: FakeClient[] } {
       },
     }
   }
-  return { clients: { open }, opened }
+  return { shells: { open }, opened }
 }
 
 export interface WsClient {

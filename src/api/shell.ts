@@ -1,5 +1,5 @@
-// The messages of a datastore's shell over its WebSocket: text messages are these, binary ones are bytes.
-// The client's arguments go in the first message and not in the address, which proxies log.
+// The messages of a shell over its WebSocket: text messages are these, binary ones are bytes.
+// The arguments go in the first message and not in the address, which proxies log.
 import { z } from 'zod'
 
 const side = z.int().min(1).max(10_000)
@@ -7,9 +7,9 @@ const side = z.int().min(1).max(10_000)
 /** Below the kernel's limit for one argument. */
 const longestWord = 100_000
 
-const ClientStart = z.strictObject({
+const ShellStart = z.strictObject({
   type: z.literal('start'),
-  /** Arguments of the client: `-c`, `select 1`. */
+  /** Arguments of the datastore's client, or the command of a container; none for its shell. */
   words: z
     .array(
       z
@@ -23,15 +23,29 @@ const ClientStart = z.strictObject({
 })
 
 /** `start` comes first and only once. */
-export const ClientMessage = z.discriminatedUnion('type', [
-  ClientStart,
+export const ShellMessage = z.discriminatedUnion('type', [
+  ShellStart,
   z.strictObject({ type: z.literal('resize'), cols: side, rows: side }),
   z.strictObject({ type: z.literal('eof') }),
 ])
-export type ClientMessage = z.output<typeof ClientMessage>
+export type ShellMessage = z.output<typeof ShellMessage>
 
 /** `taken` acknowledges that many bytes of input; `exit` and `error` are final. */
-export type ServerMessage =
+export type ShellAnswer =
   | { type: 'taken'; bytes: number }
   | { type: 'exit'; code: number }
   | { type: 'error'; code: string; detail: string; hint?: string }
+
+export const ShellQuery = z.strictObject({
+  instance: z
+    .string()
+    .regex(/^\d{1,3}$/, { error: 'must be the number of an instance' })
+    .optional()
+    .transform((text) => (text === undefined ? undefined : Number(text)))
+    .meta({
+      description: 'The number of the instance, from 0; by default the first that runs.',
+      type: 'integer',
+      pattern: undefined,
+    }),
+})
+export type ShellQuery = z.output<typeof ShellQuery>
