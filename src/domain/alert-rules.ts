@@ -23,6 +23,7 @@ const rules = {
   datastore_failed: rule(problem, 'datastore', 'it does not serve'),
   backup_failed: rule(problem, 'datastore', 'a backup fails'),
   backup_late: rule(problem, 'datastore', 'a scheduled backup is overdue for so long', [2, 'hours', 0]),
+  server_backup: rule(problem, 'host', 'one of the server fails, or is overdue for so long', [2, 'hours', 0]),
   actor_parked: rule(problem, 'actor', 'an internal error parks it'),
   engine_unreachable: rule(problem, 'host', 'the Docker engine does not respond for a minute'),
   edge_down: rule(problem, 'edge', 'it does not serve for a minute'),

@@ -9,14 +9,17 @@ import { edgeId } from '../../domain/domains.ts'
 import { nextTime } from '../../domain/schedule.ts'
 import { messageOf } from '../../errors.ts'
 import type { SharedPorts } from '../ports.ts'
+import { listServerBackups } from '../server-backup/server-backup.ts'
 import type { UsageSample } from '../traffic/instance-metrics.ts'
 import type { AlertBook, Judgement } from './book.ts'
 import { Hysteresis, type Span } from './hysteresis.ts'
 import { unreachableReason } from './probe.ts'
-import { judgeExpiry } from './transitions.ts'
+import { host, judgeExpiry } from './transitions.ts'
 
 export interface SamplerPorts extends SharedPorts {
   engine: { ping(): Promise<void> }
+  serverBackups: { schedule: string | null }
+  startedAt: string
   settings: { dataDir: string; defaultMemoryLimitMb: number; defaultCpuLimit: number }
   usage: () => UsageSample | null
   counters: (serviceId: string) => { restarts: number; cpuSeconds: number }
@@ -45,8 +48,6 @@ const restartWindowMs = 10 * 60_000
 const fewestRequests = 20
 const mebibyte = 1024 * 1024
 const hourMs = 60 * 60_000
-
-const host: AlertSubject = { kind: 'host', id: 'host', name: 'the host' }
 
 interface ServiceState {
   at: number
@@ -281,6 +282,8 @@ export class AlertSampler {
       const record = actors.record<'datastore'>(id)
       if (record) yield this.#backupOf(record, at)
     }
+    const late = this.#lateServerBackup(at)
+    if (late) yield late
     for (const { id, kind, service_id, reason } of actors.parked()) {
       if (kind === 'alert' || kind === 'notification') continue
       const name = service_id === null ? id : `${kind} of ${nameOf(service_id) ?? service_id}`
@@ -288,6 +291,29 @@ export class AlertSampler {
       const text = { title: `The ${kind} ${id} is parked`, body: `${reason}\nberth retry ${id}` }
       const facts = { rule: 'actor_parked' as const, subject, at, number: null, serviceId: service_id }
       yield { isBroken: true, ...facts, ...text }
+    }
+  }
+
+  /** Only a stored backup ends the alert, because a failed one raises it too. */
+  #lateServerBackup(at: string): Judgement | null {
+    const { storage, serverBackups, startedAt } = this.#ports
+    const newest = listServerBackups(storage).find(({ status }) => status === 'stored')
+    if (serverBackups.schedule === null || !newest || storage.hold.get() !== null) return null
+    const due = nextTime(serverBackups.schedule, new Date(newest.created_at))
+    // What was missed while the daemon was down is made up for after its start.
+    const sinceMs = Math.max(due?.getTime() ?? Infinity, Date.parse(startedAt))
+    const hours = this.#book.settings('server_backup', host.id).threshold ?? 0
+    if (Date.parse(at) < sinceMs + hours * hourMs) return null
+    const body = `The newest is of ${newest.created_at}.\nberth api GET /server-backups`
+    const text = { title: 'The backup of the server is late', body }
+    return {
+      isBroken: true,
+      rule: 'server_backup',
+      subject: host,
+      at,
+      number: null,
+      serviceId: null,
+      ...text,
     }
   }
 

@@ -15,6 +15,8 @@ export function isRelevant({ kind }: { kind: string }): boolean {
   return !ownKinds.includes(kind)
 }
 
+export const host: AlertSubject = { kind: 'host', id: 'host', name: 'the host' }
+
 interface Facts {
   entry: ActivityEntry
   record: ActorRecord | null
@@ -96,6 +98,15 @@ const judges: Record<string, Judge[]> = {
         title,
         reasonOf(record, `berth db backups ${subject.name}`),
       )
+    },
+  ],
+  'server-backup': [
+    ({ entry, record }) => {
+      if (entry.status === 'stored')
+        return kept('server_backup', entry, host, 'a backup of the server is stored')
+      if (entry.status !== 'failed') return null
+      const body = reasonOf(record, 'berth api GET /server-backups')
+      return broken('server_backup', entry, host, 'A backup of the server failed', body)
     },
   ],
   'git-connection': [

@@ -61,7 +61,7 @@ async function storageWithShop(t: TestContext): Promise<Storage> {
 async function end(
   storage: Storage,
   kind: string,
-  prefix: 'dep' | 'job' | 'bak' | 'git' | 'crt',
+  prefix: 'dep' | 'job' | 'bak' | 'git' | 'crt' | 'sbk',
   status: string,
   fields: object = {},
 ) {
@@ -232,7 +232,7 @@ test('the removal of a service ends its alerts', async (t) => {
 
 interface Case {
   kind: string
-  prefix: 'dep' | 'job' | 'bak' | 'git' | 'crt'
+  prefix: 'dep' | 'job' | 'bak' | 'git' | 'crt' | 'sbk'
   broken: [status: string, fields?: object]
   kept: [status: string, fields?: object]
 }
@@ -248,6 +248,7 @@ const cases: Record<string, Case> = {
   },
   datastore_failed: { kind: 'datastore', prefix: 'bak', broken: ['failed'], kept: ['available'] },
   backup_failed: { kind: 'backup', prefix: 'bak', broken: ['failed'], kept: ['good'] },
+  server_backup: { kind: 'server-backup', prefix: 'sbk', broken: ['failed'], kept: ['stored'] },
   certificate_failed: {
     kind: 'certificate',
     prefix: 'crt',

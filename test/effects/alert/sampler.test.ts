@@ -37,6 +37,8 @@ async function start(t: TestContext) {
     actors: supervisor,
     logger: silentLogger,
     engine: { ping: () => (now.isAway ? Promise.reject(new Error('away')) : Promise.resolve()) },
+    serverBackups: { schedule: '0 3 * * *' },
+    startedAt: past,
     settings: { dataDir: storage.directory, defaultMemoryLimitMb: 100, defaultCpuLimit: 1 },
     usage() {
       now.at += 30_000
@@ -159,4 +161,17 @@ test('a late renewal raises an alert by the days that are left; one in time does
     ['last.example.com', 'problem'],
     ['soon.example.com', 'info'],
   ])
+})
+
+test('an old backup of the server raises an alert, unless the server is held', async (t) => {
+  const { storage, sampler, shown } = await start(t)
+  const made = transitionOf({ id: 'sbk-1', kind: 'server-backup', service_id: null }, { status: 'stored' })
+  await storage.actors.create({ ...made, record: { ...made.record, created_at: past } })
+  const { get } = storage.hold
+  storage.hold.get = () => ({ restored_at: past, backup_at: past })
+  await sampler.look()
+  deepEqual(shown(), [])
+  storage.hold.get = get
+  await sampler.look()
+  deepEqual(shown(), [['server_backup', true]])
 })
