@@ -49,7 +49,7 @@ type Key = [
 
 type Row = Omit<AuditEntry, 'id' | 'actor' | 'action' | 'subject' | 'service_id' | 'service_name'>
 
-interface HostCommand extends Pick<AuditEntry, 'action' | 'subject'> {
+export interface HostCommand extends Pick<AuditEntry, 'action' | 'subject'> {
   changed?: string[]
 }
 

@@ -27,12 +27,12 @@ export function holdDirectory(directory: string, facts: HoldFacts): void {
   createPrivateFile(join(directory, fileName), `${JSON.stringify(facts)}\n`)
 }
 
-/** Returns whether the directory was held. */
-export function releaseDirectory(directory: string): boolean {
-  const path = join(directory, fileName)
-  const wasHeld = existsSync(path)
-  rmSync(path, { force: true })
-  return wasHeld
+export function isHeld(directory: string): boolean {
+  return existsSync(join(directory, fileName))
+}
+
+export function releaseDirectory(directory: string): void {
+  rmSync(join(directory, fileName), { force: true })
 }
 
 export function openHold(directory: string): Hold & { close(): void } {

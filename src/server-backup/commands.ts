@@ -4,7 +4,7 @@ import { open, readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import { releaseDirectory } from '../../storage/hold.ts'
+import { isHeld, releaseDirectory } from '../../storage/hold.ts'
 import { askSecret, askTwice, readLine } from '../ask-secret.ts'
 import { readConfig } from '../config/config.ts'
 import { serverBackupName } from '../domain/backup-files.ts'
@@ -14,6 +14,7 @@ import { measured } from '../object-storage/measured.ts'
 import { size } from '../quantities.ts'
 import type { Lock, Unlock } from './age-file.ts'
 import { withBackup } from './backup.ts'
+import { recordCommand } from './command-audit.ts'
 import { createRecoveryKey, fingerprintOf, parseRecoveryKey, readRecipient } from './keys.ts'
 import { restoreServer } from './restore.ts'
 
@@ -62,6 +63,8 @@ export async function backupCommand(args: string[], stdin: NodeJS.ReadStream): P
   const isOfDaemon = flags['for-daemon'] === true
   if (isOfDaemon) endWith(stdin)
   const lock = flags.passphrase ? { passphrase: await newPassphrase(stdin) } : recipientOf(dataDir)
+  // Before the copy, which has the entry too.
+  if (!isOfDaemon) await recordCommand(dataDir, 'server-backup.create')
   const options = { dataDir, prefix: config.prefix, lock }
   const keyFingerprint = 'recipient' in lock ? fingerprintOf(lock.recipient) : null
   // The daemon stores the bytes, and reads them back.
@@ -122,6 +125,7 @@ export async function backupKeyCommand(args: string[]): Promise<string> {
   const { config } = parse(args, {}, backupKeyHelp)
   const dataDir = requireDataDirectory(config['data-dir'])
   const former = readRecipient(dataDir)
+  await recordCommand(dataDir, 'server.create_recovery_key')
   const { key, recipient } = await createRecoveryKey(dataDir)
   const lines = [
     `The recovery key of this server, with the fingerprint ${fingerprintOf(recipient)}:`,
@@ -159,7 +163,9 @@ export async function restoreCommand(args: string[], stdin: NodeJS.ReadStream): 
 export async function activateCommand(args: string[]): Promise<string> {
   const { config } = parse(args, {}, activateHelp)
   const dataDir = requireDataDirectory(config['data-dir'])
-  if (!releaseDirectory(dataDir)) return `${dataDir} was active already.`
+  if (!isHeld(dataDir)) return `${dataDir} was active already.`
+  await recordCommand(dataDir, 'server.activate')
+  releaseDirectory(dataDir)
   return `${dataDir} is active: schedules, renewals and notifications run from now on.`
 }
 

@@ -10,6 +10,7 @@ import { lockDirectory } from '../../storage/store/lock.ts'
 import { codeOf, Failure, messageOf } from '../errors.ts'
 import { decrypt, type Unlock } from './age-file.ts'
 import { unpackFolder } from './archive.ts'
+import { recordCommand } from './command-audit.ts'
 import { type Manifest, tooNew } from './manifest.ts'
 
 /**
@@ -30,6 +31,7 @@ export async function restoreServer(
     }
     const manifest = await unpackFolder(decrypt(source, unlock), draft)
     await requireUsable(draft, manifest)
+    await recordCommand(draft, 'server.restore')
     holdDirectory(draft, { restored_at: new Date().toISOString(), backup_at: manifest.created_at })
     if (owner !== null) await giveTo(draft, owner)
     // One call instead of one for each of many small files.

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { catalogue, type Kind } from '../../machines/index.ts'
-import { holdDirectory, openHold, releaseDirectory } from '../../storage/hold.ts'
+import { holdDirectory, isHeld, openHold, releaseDirectory } from '../../storage/hold.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { programArgs } from '../support/daemon/program.ts'
 import { until } from '../support/daemon/service.ts'
@@ -42,11 +42,13 @@ test('a held slot starts when another process activates the server, others do no
   await soon('the free actor to work', () => begun.includes('free'))
   deepEqual(begun, ['free'])
   deepEqual(storage.hold.get(), facts)
-  equal(releaseDirectory(directory), true)
+  equal(isHeld(directory), true)
+  releaseDirectory(directory)
   await soon('the held actor to work', () => begun.includes('held'))
 
   equal(storage.hold.get(), null)
-  equal(releaseDirectory(directory), false)
+  equal(isHeld(directory), false)
+  releaseDirectory(directory)
 })
 
 test('a hold that cannot be read holds too, and a wait ends with its signal', async (t) => {

@@ -79,6 +79,22 @@ test('a restored data directory has everything that the original had, which was 
   deepEqual(readdirSync(join(dataDir, 'backup-work')), [])
 })
 
+test('commands on the server are in the audit log, also of the restored server', async (t) => {
+  const dataDir = await filledServer(t)
+  const key = await newKey(dataDir)
+  const path = join(dataDir, '../server.age')
+  const target = join(dataDir, '../restored')
+  await backUp(dataDir, path)
+  await berthd(['restore', path, '--data-dir', target], key)
+  for (const _ of [1, 2]) equal((await berthd(['activate', '--data-dir', target])).err, '')
+
+  const { audit } = await temporaryStorage(t, target)
+  const { records } = audit.page({ actor: 'host', limit: 10 })
+  const commands = ['activate', 'restore'].map((name) => `server.${name}`)
+  const expected = [...commands, 'server-backup.create', 'server.create_recovery_key']
+  deepEqual(records.map(({ action }) => action).slice(0, expected.length), expected)
+})
+
 test('the program age opens a backup, and one that it wrote can be restored', async (t) => {
   const dataDir = await filledServer(t)
   const folder = temporaryDirectory(t)
