@@ -132,7 +132,11 @@ function untilUp(stream: Socket, abortSignal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let output = ''
     stream.on('error', reject)
-    stream.on('close', () => reject(new Failure('docker_error', `the lifeline did not start: ${output}`)))
+    stream.on('close', () => {
+      const hasNoShell = /exec: "sh":/.test(output)
+      const reason = hasNoShell ? 'its image has no shell' : `the lifeline did not start: ${output}`
+      reject(new Failure('docker_error', reason))
+    })
     stream.on('data', (chunk: Buffer) => {
       output += chunk.subarray(8).toString('utf8').trim()
       if (output === 'up') resolve(stream)

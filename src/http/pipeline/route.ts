@@ -44,7 +44,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
 }
 
 /** What a handler knows better than the pipeline. */
-export type AuditNotes = Partial<Pick<AuditEntry, 'exit_code' | 'subject'>>
+export type AuditNotes = Partial<Pick<AuditEntry, 'code' | 'exit_code' | 'subject'>>
 
 export type CallById<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>
 

@@ -85,8 +85,7 @@ function openShell({ context, caller, log, note, recorded, requestId }: Call, pl
     log.info(fields, 'shell opened')
     socket.onClose(() => log.info(fields, 'shell closed'))
     const onError = (error: unknown) => log.error({ ...fields, err: error }, 'shell failed')
-    const onExit = (code: number) => note({ exit_code: code })
-    serveShell({ socket, command: opened, requestId, recorded, onError, onExit })
+    serveShell({ socket, command: opened, requestId, recorded, onError, note })
   })
 }
 
@@ -106,7 +105,7 @@ interface ShellParts {
   /** The command starts after it. */
   recorded: Promise<void>
   onError(error: unknown): void
-  onExit(code: number): void
+  note: Call['note']
 }
 
 function serveShell(parts: ShellParts): void {
@@ -174,9 +173,10 @@ class ShellSession {
   }
 
   refuse(error: unknown): void {
-    const { socket, requestId, onError } = this.parts
+    const { socket, requestId, onError, note } = this.parts
     const { code, status, detail, hint } = toProblem(error, requestId).body
     if (status === 500) onError(error)
+    note({ code })
     this.send({ type: 'error', code, detail, ...(hint === undefined ? {} : { hint }) })
     socket.end(closeCodes.refused)
   }
@@ -184,12 +184,12 @@ class ShellSession {
   private start({ words, terminal }: Extract<ShellMessage, { type: 'start' }>): void {
     if (this.isStarted) throw invalidRequest('`start` was sent twice')
     this.isStarted = true
-    const { socket, command, recorded, onExit } = this.parts
+    const { socket, command, recorded, note } = this.parts
     const size = terminal && { name: terminal.name, columns: terminal.cols, rows: terminal.rows }
     const events: ShellEvents = {
       wrote: (stream, bytes) => this.sendOutput(channels[stream], bytes),
       ended: (code) => {
-        onExit(code)
+        note({ exit_code: code })
         this.send({ type: 'exit', code })
         socket.end(closeCodes.done)
       },

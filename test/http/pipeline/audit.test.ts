@@ -201,6 +201,8 @@ test('actions are stable codes', () => {
     ['DELETE', '/api/v1/services/{id}/domains/{domain}', 'domain.delete'],
     ['POST', '/api/v1/deploys/{deploy_id}/cancel', 'deploy.cancel'],
     ['GET', '/api/v1/datastores/{id}/client', 'datastore.client'],
+    ['GET', '/api/v1/services/{id}/shell', 'service.shell'],
+    ['GET', '/api/v1/jobs/{job_id}/shell', 'job.shell'],
     ['POST', '/api/v1/edge/upgrade', 'edge.upgrade'],
     ['POST', '/api/v1/auth/login', 'account.login'],
     ['DELETE', '/api/v1/auth/sessions', 'session.delete'],

@@ -41,7 +41,7 @@ test('arguments, input and sizes go in; both outputs and the exit code come out'
 })
 
 test('a client that cannot be opened is reported as a problem, without internal details', async (t) => {
-  const { openStarted } = await openShellApi(t)
+  const { openStarted, storage } = await openShellApi(t)
   const away = await openStarted()
   away.client.events!.failed(new Failure('docker_unavailable', 'Docker does not respond', 'look at it'))
   assert.equal(await away.ws.closed(), 1008)
@@ -53,6 +53,11 @@ test('a client that cannot be opened is reported as a problem, without internal 
   assert.deepEqual(away.ws.received, [{ ...error, hint: 'look at it' }])
   assert.equal(broken.ws.received[0].code, 'internal_error')
   assert.doesNotMatch(JSON.stringify(broken.ws.received), /a secret/)
+  const codes = await eventually('both outcomes', () => {
+    const { records } = storage.audit.page({ limit: 2, action: 'datastore.client' })
+    return records.every(({ finished_at }) => finished_at) && records.map(({ code }) => code)
+  })
+  assert.deepEqual(codes, ['internal_error', 'docker_unavailable'])
 })
 
 const wrong: Record<string, (ws: WsClient) => void> = {
