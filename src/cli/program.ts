@@ -36,6 +36,7 @@ import { addGitCommands } from './commands/server/git.ts'
 import { addLoginCommands } from './commands/server/login.ts'
 import { addNotifyCommands } from './commands/server/notify.ts'
 import { addRegistryCommands } from './commands/server/registries.ts'
+import { addServerBackupCommands } from './commands/server/server-backups.ts'
 import { addServerCommands } from './commands/server/servers.ts'
 import { addServiceCommands } from './commands/services.ts'
 import { addShellCommands } from './commands/ssh.ts'
@@ -68,6 +69,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addLoginCommands,
     addServerCommands,
     addDoctorCommands,
+    addServerBackupCommands,
     addEdgeCommands,
     addGitCommands,
     addRegistryCommands,

@@ -13,6 +13,7 @@ import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 import { openAlertsLine } from './server/alerts.ts'
+import { heldLine } from './server/servers.ts'
 
 type Instance = ServiceStatus['instances'][number]
 
@@ -39,7 +40,8 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   // Only a cron job is live without instances.
   const isIdle = status.state === 'live' && status.desired_instances === 0
   if (isIdle) printNext(cli, `berth schedule ${chosen}`)
-  const alerts = await openAlertsLine(cli)
+  const [held, alerts] = await Promise.all([heldLine(cli), openAlertsLine(cli)])
+  if (held !== null) out.print(`  ${out.paint('red', plain(held))}`)
   if (alerts !== null) {
     out.print(`  ${out.paint('yellow', plain(alerts))}`)
     printNext(cli, 'berth alerts')

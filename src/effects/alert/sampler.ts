@@ -304,7 +304,7 @@ export class AlertSampler {
     const sinceMs = Math.max(due?.getTime() ?? Infinity, Date.parse(startedAt))
     const hours = this.#book.settings('server_backup', host.id).threshold ?? 0
     if (Date.parse(at) < sinceMs + hours * hourMs) return null
-    const body = `The newest is of ${newest.created_at}.\nberth api GET /server-backups`
+    const body = `The newest is of ${newest.created_at}.\nberth server-backups`
     const text = { title: 'The backup of the server is late', body }
     return {
       isBroken: true,

@@ -105,7 +105,7 @@ const judges: Record<string, Judge[]> = {
       if (entry.status === 'stored')
         return kept('server_backup', entry, host, 'a backup of the server is stored')
       if (entry.status !== 'failed') return null
-      const body = reasonOf(record, 'berth api GET /server-backups')
+      const body = reasonOf(record, 'berth server-backups')
       return broken('server_backup', entry, host, 'A backup of the server failed', body)
     },
   ],

@@ -55,6 +55,13 @@ async function useServer(cli: Cli, wanted: string): Promise<void> {
   printDone(cli, `${name} is now the default`)
 }
 
+/** Null for a server that is active, and without the right to ask. */
+export async function heldLine({ client }: Cli): Promise<string | null> {
+  const info = await client.call<Info>('GET', '/info').catch(() => null)
+  if (!info?.held) return null
+  return 'the restored server runs no schedules and renewals, until on its host: berthd activate'
+}
+
 async function showInfo(cli: Cli): Promise<void> {
   const { client, out, server } = cli
   const info = await client.call<Info>('GET', '/info')
