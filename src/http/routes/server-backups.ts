@@ -82,13 +82,16 @@ function readServerBackup(context: HttpContext, id: string): ServerBackup {
 async function createServerBackup(call: Call): Promise<ServerBackup> {
   const { context, eventId } = call
   const { storage, config, serverBackups } = context
-  const running = list(context).find(({ status }) => status === 'running')
-  if (running) throw conflict(`${running.id} is still running`)
   const id = storage.ids.newId('sbk')
   const at = new Date().toISOString()
   const file = serverBackupName(config.prefix, at, id)
   const input = { id, trigger: 'manual', file, place: serverBackups.place, at }
-  const options = { eventId, by: requesterOf(call) }
+  // In the commit, because two requests may arrive at once.
+  const also = () => {
+    const running = list(context).find(({ status }) => status === 'running')
+    if (running) throw conflict(`${running.id} is still running`)
+  }
+  const options = { also, eventId, by: requesterOf(call) }
   const { record } = await context.actors.spawn('server-backup', id, input, options)
   return toServerBackup(context, record)
 }

@@ -48,6 +48,15 @@ test('a session starts and downloads a backup of the server, and a token only li
   deepEqual((await api.get('/server-backups')).length, 1)
 })
 
+test('of two requests at once, one starts a backup and the other is refused', async (t) => {
+  const { api, dataDir } = await startDaemon(t)
+  const headers = await signUp(api.url, dataDir)
+  await createRecoveryKey(dataDir)
+  const start = () => fetch(`${api.url}/api/v1/server-backups`, { method: 'POST', headers })
+  const statuses = (await Promise.all([start(), start()])).map(({ status }) => status)
+  deepEqual(statuses.sort(), [202, 409])
+})
+
 test('a backup that a kill interrupts is made again, and no partial file stays', async (t) => {
   const daemon = await startDaemon(t)
   await signUp(daemon.api.url, daemon.dataDir)
