@@ -1,4 +1,5 @@
 // What is done to the daemon, to Docker and to the edge. Each ends before it resolves, and says what it was.
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import type { Drill } from '../crash/drill.ts'
@@ -54,9 +55,8 @@ export const otherFaults = {
       async (engine) => engine.resume(),
     ),
   'the worker of HAProxy is killed': (stage) =>
-    disturbEdge(stage, async (site) => kill(site.processes().workers.slice(0, 1), 'SIGKILL')),
-  'HAProxy is killed': (stage) =>
-    disturbEdge(stage, async (site) => kill([site.processes().master], 'SIGKILL')),
+    disturbEdge(stage, (site) => end(site.processes().workers.slice(0, 1))),
+  'HAProxy is killed': (stage) => disturbEdge(stage, (site) => end([site.processes().master])),
   'HAProxy hangs': (stage) =>
     disturbEdge(stage, async (site) => {
       const { master, workers } = site.processes()
@@ -103,6 +103,12 @@ async function disturbEdge({ drill, part }: Stage, disturb: (site: EdgeProcesses
   })
   await part.untilServed()
   end()
+}
+
+/** Resolves when they are gone: until then they may respond. */
+async function end(pids: number[]): Promise<void> {
+  kill(pids, 'SIGKILL')
+  while (pids.some((pid) => pid > 0 && existsSync(`/proc/${pid}`))) await sleep(10)
 }
 
 function kill(pids: number[], signal: NodeJS.Signals): void {

@@ -1,5 +1,5 @@
 // Two services behind the edge, with visitors. The one who owns them deploys new versions all the time.
-// A visitor gets the page of one version, never of an older one than before, also while the daemon is away.
+// A visitor gets the page of the live version or of the next one, also while the daemon is away.
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,8 +20,8 @@ interface Site {
   id: string
   /** All its deploys. */
   deployIds: string[]
-  /** The index of the newest version that a visitor has seen. */
-  newestSeen: number
+  /** The index of the newest version of which the daemon has said that it is live. */
+  newestLive: number
   visits: number
   /** Visits that failed while the edge or Docker was away. */
   excused: number
@@ -77,7 +77,7 @@ async function openSite({ client }: Drill, app: App, instances: number): Promise
     app,
     id: created!.id,
     deployIds: [created!.latest_deploy.id],
-    newestSeen: 0,
+    newestLive: 0,
     visits: 0,
     excused: 0,
   }
@@ -154,8 +154,12 @@ async function deployVersions(drill: Drill, site: Site, chance: Chance): Promise
     site.deployIds.push(deploy.id)
     followers.follow(deploy.id)
     // No deadline: a build that takes longer than the daemon lives starts again each time.
-    while (!drill.isOver && !ends.includes((await client.get(`/deploys/${deploy.id}`)).status))
-      await sleep(200)
+    let status = ''
+    while (!drill.isOver && !ends.includes(status)) {
+      status = (await client.get(`/deploys/${deploy.id}`)).status
+      if (status === 'live') site.newestLive = site.app.versions.length - 1
+      else await sleep(200)
+    }
   }
 }
 
@@ -163,7 +167,7 @@ async function deployVersions(drill: Drill, site: Site, chance: Chance): Promise
 async function visit(drill: Drill, site: Site, agent: Agent, port: number): Promise<void> {
   const { incidents, ledger } = drill
   while (!drill.isOver) {
-    const [since, least] = [Date.now(), site.newestSeen]
+    const [since, least] = [Date.now(), site.newestLive]
     const fault = await findFault(site, agent, port, least)
     site.visits++
     if (fault !== null && incidents.wasDisturbed(edge, since)) site.excused++
@@ -183,7 +187,6 @@ async function findFault(site: Site, agent: Agent, port: number, least: number):
     const index = site.app.versions.findIndex(({ page }) => page === body)
     if (status !== 200 || index < 0) return `${status} ${body.slice(0, 200)}`
     if (index < least) return `version ${index + 1} after version ${least + 1}`
-    site.newestSeen = Math.max(site.newestSeen, index)
     return null
   } catch (error) {
     return String((error as Error).message)
@@ -219,7 +222,7 @@ async function untilServed(
 ): Promise<void> {
   let fault: string | null = null
   for (const deadline = Date.now() + backMs; Date.now() < deadline; await sleep(100)) {
-    fault = await findFault(site, agent, port, site.newestSeen)
+    fault = await findFault(site, agent, port, site.newestLive)
     if (fault !== null) continue
     const { state, reason } = isLive
       ? await drill.client.get(`/services/${site.id}/status`)

@@ -82,16 +82,15 @@ function checkActors({ actors, keysOf }: StoreView, ledger: Ledger): void {
     ledger.addViolation(intact, `${active} actors are listed as active, expected ${unfinished}`)
 }
 
-/** Removal records remain, so that a repeated removal request can be answered. */
+/** Removal records remain, so that a repeated removal request can be answered; alerts remain as a record. */
 export function checkOwners(
   { actors }: StoreView,
   { ledger, isForeign }: Pick<Drill, 'ledger' | 'isForeign'>,
   serviceIds: readonly string[],
 ): void {
-  const own = actors.filter(({ id, service_id }) => !isForeign(id) && !isForeign(service_id))
-  for (const { id, service_id } of own)
-    if (!id.startsWith('svc-') && !serviceIds.includes(service_id))
-      ledger.addViolation(noOrphans, `${id} of a removed service`)
+  const own = actors.filter(({ id }) => !/^(svc|alr|ntf)-/.test(id) && !isForeign(id))
+  for (const { id, service_id } of own.filter((actor) => !isForeign(actor.service_id)))
+    if (!serviceIds.includes(service_id)) ledger.addViolation(noOrphans, `${id} of a removed service`)
 }
 
 /** Each log is there, has an end, and was streamed to its follower exactly as it is stored. */
