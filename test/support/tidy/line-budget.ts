@@ -5,6 +5,6 @@ export const lineBudget = {
    * src without the dashboard, machines and storage. Recipes for a dozen languages take about 4,500.
    * Operations (backups of the server, doctor, alerts, notifications, audit, shell) take about 9,000.
    */
-  product: 79_000,
+  product: 78_700,
   dashboard: 10_300,
 } as const
