@@ -1,7 +1,6 @@
 // An edge for a test's daemon, on unused ports.
 // An edge outlives its daemon: a container is removed with the daemon's prefix, a host
 // process by `endHostEdge`.
-import { randomInt } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -11,6 +10,8 @@ import { hasCommand } from '../system/command.ts'
 
 /** Below the ephemeral port range, so that no outgoing connection can take the port. */
 const ports = { least: 20_000, most: 32_000 }
+/** Concurrent tests begin at different ports: a port is free again before its edge takes it. */
+let nextPort = process.pid * 64
 
 /** Options for `berthd`. `host` installs HAProxy if it is missing. */
 export async function edgeArgs(kind: 'container' | 'host' = 'container'): Promise<string[]> {
@@ -49,7 +50,7 @@ function argumentsOf(pid: string): string[] {
 
 async function listen(): Promise<{ server: Server; port: number }> {
   for (;;) {
-    const port = randomInt(ports.least, ports.most)
+    const port = ports.least + (nextPort++ % (ports.most - ports.least))
     const server = createServer()
     const isFree = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false))
