@@ -14,7 +14,7 @@ import { exchange, toBytes } from '../support/http/wire.ts'
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
 
 /** Without the route outside of the API, and the WebSockets. */
-const requestable = operations.filter(({ path }) => /^\/api\/v1(?!.*\/(client|inspect)$)/.test(path))
+const requestable = operations.filter(({ path }) => /^\/api\/v1(?!.*\/(client|inspect|shell)$)/.test(path))
 
 /** About the service `web` or a registry that need not be there. */
 function addressOf({ path }: Operation): string {
