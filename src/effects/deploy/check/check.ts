@@ -84,7 +84,8 @@ async function preferExpectedPort(
   check: Check,
 ): Promise<void> {
   if (check.portSource !== 'detected' || instances.length === 0) return
-  for (const instance of await phase.listInstances()) if (!(await listensOn(instance, port))) return
+  const running = await phase.withEngine(() => phase.listInstances())
+  for (const instance of running) if (!(await listensOn(instance, port))) return
   phase.log.info(`it now listens on ${port}: using that port`)
   Object.assign(check, { port, portSource })
 }
@@ -163,7 +164,7 @@ async function waitUntilPassed(phase: DeployPhase, name: string, check: Check): 
       // Every instance refuses connections for a moment after its start.
       if (pauseMs >= maxPauseMs) waiting(probe, response)
       lastAnswer = response
-      if (response === refused) await searchPort(search, instance, check, signal)
+      if (response === refused) await phase.withEngine(() => searchPort(search, instance, check, signal))
       if (await isFinal(response, instance)) {
         const answer = `${probe.text} → ${response} for ${duration(giveUpAfterMs)}`
         throw new Failure('health_check_failed', `${answer}, and the instance is idle`)
