@@ -2,7 +2,7 @@
 // that it prints.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url'
 import type { Finding } from '../src/doctor/finding.ts'
 import { hostDoctor } from '../src/host-doctor.ts'
 import { openStorage } from '../storage/index.ts'
+import { openRedundantValue } from '../storage/store/redundant-value.ts'
+import { openStore } from '../storage/store/store.ts'
 import { startDaemon } from './support/daemon/daemon.ts'
 import { programArgs } from './support/daemon/program.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
@@ -87,7 +89,7 @@ test('a key that others may read is a problem, and the printed command repairs i
   assert.equal((await findingsOf(directory)).find('file_exposed'), undefined)
 })
 
-const damages: [what: string, damage: (directory: string) => void, code: string][] = [
+const damages: [what: string, damage: (directory: string) => unknown, code: string][] = [
   ['the key of another server', (path) => writeKey(path), 'key_wrong'],
   ['no key', (path) => execFileSync('rm', [join(path, 'secret_key')]), 'key_missing'],
   [
@@ -95,6 +97,7 @@ const damages: [what: string, damage: (directory: string) => void, code: string]
     (path) => writeFileSync(join(path, 'store/data.mdb'), 'x'.repeat(8192)),
     'store_unusable',
   ],
+  ['no data directory', (path) => rmSync(path, { recursive: true }), 'data_directory_missing'],
   [
     'a file of another user',
     (path) => execFileSync('chown', ['12345', join(path, 'api_token')]),
@@ -107,6 +110,18 @@ const damages: [what: string, damage: (directory: string) => void, code: string]
   ],
 ]
 
+test('a store of another version of Berth is a warning', async (t) => {
+  const directory = await stoppedServer(t)
+  const store = openStore(directory, { onPanic: assert.fail })
+  const schema = openRedundantValue<number>(store, 'meta', 'schema')
+  await store.commit(() => schema.put(1))
+  await store.close()
+
+  const { find } = await findingsOf(directory)
+
+  assert.equal(find('store_other_version')?.severity, 'warning')
+})
+
 function writeKey(directory: string): void {
   writeFileSync(join(directory, 'secret_key'), `${Buffer.alloc(32, 7).toString('base64')}\n`)
 }
@@ -115,7 +130,7 @@ for (const [what, damage, expected] of damages) {
   const needsRoot = expected === 'file_owner' && process.getuid?.() !== 0
   test(`${what} is the problem ${expected}`, { skip: needsRoot && 'needs root' }, async (t) => {
     const directory = await stoppedServer(t)
-    damage(directory)
+    await damage(directory)
 
     const { isGood, find } = await findingsOf(directory)
 

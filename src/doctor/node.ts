@@ -8,11 +8,25 @@ import { type Finding, finding } from './finding.ts'
 const endsOfLife: Record<string, string> = { 20: '2026-04-30', 22: '2027-04-30', 24: '2028-04-30' }
 const home = fileURLToPath(new URL('../..', import.meta.url))
 
-export async function checkNode(_: Examined): Promise<Finding[] | string> {
-  const version = process.versions.node
-  const path = await realpath(process.execPath)
+interface NodeFacts {
+  version: string
+  path: string
+  /** `2026-04-30` */
+  today: string
+}
+
+export async function checkNode(
+  _: Examined,
+  __: AbortSignal,
+  facts?: NodeFacts,
+): Promise<Finding[] | string> {
+  const { version, path, today } = facts ?? {
+    version: process.versions.node,
+    path: await realpath(process.execPath),
+    today: new Date().toISOString().slice(0, 10),
+  }
   const end = endsOfLife[version.split('.')[0]!]
-  const isOver = end !== undefined && end < new Date().toISOString().slice(0, 10)
+  const isOver = end !== undefined && end < today
   const owner = await packageOf(path)
   const found = [
     ...(isOver ? [finding('node_end_of_life', { version, end })] : []),

@@ -1,14 +1,11 @@
 // Each finding on the real thing, broken as it breaks on a host; and the manual has a row for each.
 import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readConfig } from '../../src/config/config.ts'
-import { openEngine } from '../../src/docker/engine/client.ts'
 import { checkActors } from '../../src/doctor/actors.ts'
 import { checkBackups } from '../../src/doctor/backups.ts'
 import { checkBuilds } from '../../src/doctor/builds.ts'
@@ -21,51 +18,16 @@ import { checkFirewall } from '../../src/doctor/firewall.ts'
 import { examine } from '../../src/doctor/index.ts'
 import { checkLogs } from '../../src/doctor/logs.ts'
 import { memoryFaults } from '../../src/doctor/memory.ts'
+import { checkNode } from '../../src/doctor/node.ts'
 import { checkPorts } from '../../src/doctor/ports.ts'
 import { checkProcess } from '../../src/doctor/process.ts'
 import { checkSubnet } from '../../src/doctor/subnet.ts'
+import { codesOf, engineThat, examined } from '../support/doctor/examined.ts'
 import { startNameServer } from '../support/edge/name-server.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const signal = new AbortController().signal
-
-interface Changes extends Partial<Examined> {
-  options?: string[]
-}
-
-function examined({ options = [], ...changes }: Changes = {}): Examined {
-  const config = readConfig(['--data-dir=/nowhere', ...options], {})
-  const engine = openEngine('unix:///nowhere/docker.sock')
-  return { config, engine, stored: null, storeError: null, pid: process.pid, live: null, ...changes }
-}
-
-const codesOf = (found: Finding[] | string) =>
-  typeof found === 'string' ? [] : found.map(({ code }) => code)
-
-/** An engine on a socket that says this of itself. */
-async function engineThat(t: TestContext, info: object, version: object = {}, networks: object[] = []) {
-  const socket = join(temporaryDirectory(t), 'docker.sock')
-  const answers: [path: RegExp, body: object][] = [
-    [/\/version$/, { ApiVersion: '1.41', MinAPIVersion: '1.24', ...version }],
-    [
-      /\/info$/,
-      { ServerVersion: '28.2.2', Driver: 'overlay2', CgroupVersion: '2', LoggingDriver: 'local', ...info },
-    ],
-    [/\/networks/, networks],
-  ]
-  const server: Server = createServer(({ url = '' }, response) => {
-    const [, body = {}] = answers.find(([path]) => path.test(url.split('?')[0]!)) ?? []
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
-  })
-  await new Promise<void>((resolve) => server.listen(socket, resolve))
-  const engine = openEngine(`unix://${socket}`)
-  t.after(() => {
-    engine.close()
-    server.close()
-  })
-  return engine
-}
 
 test('every code of the manual is found by a check, and every code of a check is in the manual', () => {
   const folder = join(home, 'src/doctor')
@@ -86,6 +48,19 @@ test('every code of the manual is found by a check, and every code of a check is
   )
   assert.equal(new Set(documented).size, documented.length)
   assert.ok(used.length > 45)
+})
+
+test('every code of the manual has a test that breaks what it is about', () => {
+  const names = readdirSync(import.meta.dirname).map((name) => join(import.meta.dirname, name))
+  const text = [...names, join(home, 'test/host-doctor.test.ts')]
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n')
+  const manual = readFileSync(join(home, 'docs/doctor.md'), 'utf8')
+  const codes = [...manual.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code!)
+  assert.deepEqual(
+    codes.filter((code) => !text.includes(`'${code}'`)),
+    [],
+  )
 })
 
 test('every sentence gets its values', () => {
@@ -189,6 +164,26 @@ test('a base domain needs a wildcard record that leads to this host', async (t) 
   assert.deepEqual(await look(), ['dns_silent'])
 })
 
+test('the host of the dashboard needs a record, and an IPv6 address something that listens', async (t) => {
+  const server = await startNameServer(t)
+  server.hosts.get = (name) => (name.endsWith('.apps.test') ? ['2001:db8::9'] : undefined)
+  const options = ['--base-domain=apps.test', '--dashboard-host=berth.test', '--http-port=1']
+
+  const found = await checkDns(examined({ options }), signal, [server.address])
+
+  assert.deepEqual(codesOf(found), ['dns_host_missing', 'dns_elsewhere', 'ipv6_unserved'])
+})
+
+test('a Node without security fixes, or one that no package updates', async () => {
+  const own = { version: '20.19.0', path: '/usr/bin/node' }
+  const late = codesOf(await checkNode(examined(), signal, { ...own, today: '2026-05-01' }))
+  const early = codesOf(await checkNode(examined(), signal, { ...own, today: '2026-04-30' }))
+  assert.deepEqual([late.includes('node_end_of_life'), early.includes('node_end_of_life')], [true, false])
+
+  const copied = await checkNode(examined(), signal, { ...own, path: '/opt/node', today: '2026-01-01' })
+  assert.deepEqual(codesOf(copied), ['node_unmanaged'])
+})
+
 test('a unit that others may write, that starts nothing, and whose settings show a secret', async (t) => {
   const folder = temporaryDirectory(t)
   const settings = join(folder, 'berth.env')
@@ -236,7 +231,13 @@ test('what the daemon knows of itself: isolation, limits of builds, a BuildKit t
 
 test('what the store knows: a parked actor, an edge that is down, missing and old backups', async (t) => {
   const records: Record<string, object> = {
-    edge: { status: 'waiting', error: 'port 80 is taken', upgrade_error: 'a pull failed', version: '3.0.1' },
+    edge: {
+      status: 'waiting',
+      error: 'port 80 is taken',
+      upgrade_error: 'a pull failed',
+      version: '3.0.1',
+      available: { version: '3.0.2' },
+    },
     'dst-a': { backup_schedule: null },
     'dst-b': { backup_schedule: null },
     'dst-c': { backup_schedule: '@daily' },
@@ -264,6 +265,7 @@ test('what the store knows: a parked actor, an edge that is down, missing and ol
   assert.deepEqual(codesOf(await checkEdge(examined({ stored }))), [
     'edge_unavailable',
     'edge_upgrade_failed',
+    'edge_outdated',
   ])
   assert.deepEqual(codesOf(await checkBackups(examined({ stored }))), [
     'recovery_key_missing',
