@@ -16,27 +16,45 @@ import {
 import { chooseProbe, otherProtocol } from '../../../../src/effects/deploy/check/probes.ts'
 import { DeployPhase } from '../../../../src/effects/deploy/phase.ts'
 import type { DeployPorts } from '../../../../src/effects/deploy/ports.ts'
+import { Failure } from '../../../../src/errors.ts'
 import type { ServiceProtocol, ServiceRow } from '../../../../storage/services.ts'
 import { standIn } from '../../../support/effects/stand-in.ts'
 import { serviceRow } from '../../../support/storage/store-fixtures.ts'
 import { temporaryStorage } from '../../../support/supervisor/supervision.ts'
 
+interface Found {
+  parts?: Partial<DeployPorts>
+  portSource?: 'setting' | 'default'
+  /** The process whose listeners are searched. */
+  pid?: number | null
+}
+
+const unknownUsage = () => Promise.reject(new Error('unknown'))
+
 /** A deploy whose only instance is a process that listens on this port of the host. */
-async function openCheck(t: TestContext, port: number, settings: Partial<ServiceRow> = {}) {
+async function openCheck(
+  t: TestContext,
+  port: number,
+  settings: Partial<ServiceRow> = {},
+  { parts = {}, portSource = 'setting', pid = null }: Found = {},
+) {
   const storage = await temporaryStorage(t)
   const service = serviceRow(settings)
   await storage.services.create(service)
   await storage.releases.freeze('dep-1', () => ({ settings: service, env: [], resolved: null }))
-  const instance = { name: 'shop-0', state: 'running' as const, address: '127.0.0.1' }
-  const instances = { list: async () => [instance], inspectExit: async () => instance }
-  const ports = standIn<DeployPorts>({ storage, instances, settings: { baseDomain: 'localhost' } })
+  const instance = { name: 'shop-0', state: 'running' as const, address: '127.0.0.1', pid }
+  const instances = { list: async () => [instance], inspectExit: async () => instance, usage: unknownUsage }
+  const ports = standIn<DeployPorts>({ storage, instances, settings: { baseDomain: 'localhost' }, ...parts })
   const input = { id: 'dep-1', serviceId: service.id }
-  return (signal: AbortSignal) =>
-    probeInstances(new DeployPhase(ports, input, signal), { port, portSource: 'setting' })
+  return (signal: AbortSignal) => probeInstances(new DeployPhase(ports, input, signal), { port, portSource })
 }
 
-async function listen(t: TestContext, port = 0): Promise<{ server: Server; port: number }> {
-  const server = createServer((socket) => socket.on('error', () => undefined)).listen(port, '127.0.0.1')
+async function listen(
+  t: TestContext,
+  port = 0,
+  host = '127.0.0.1',
+): Promise<{ server: Server; port: number }> {
+  const server = createServer((socket) => socket.on('error', () => undefined)).listen(port, host)
   await once(server, 'listening')
   t.after(() => server.close())
   return { server, port: (server.address() as AddressInfo).port }
@@ -112,6 +130,30 @@ test('a server of HTTP/1.1, and one that is gone, do not pass a check of HTTP/2'
   await new Promise((resolve) => server.close(resolve))
   const gone = { listening: true, address: () => ({ port }) } as Server
   assert.equal(await answerOf(t, gone, 'h2c'), 'connection refused')
+})
+
+test('a search for the port waits for Docker', async (t) => {
+  const { server, port: unused } = await listen(t)
+  server.close()
+  const { port } = await listen(t, 0, '0.0.0.0')
+  let reads = 0
+  const readImage = async () => {
+    reads += 1
+    if (reads === 1) throw new Failure('docker_unavailable', 'Docker does not respond')
+    return { Id: 'image', Config: { ExposedPorts: { [`${port}/tcp`]: {} } } }
+  }
+  const engine = {
+    call: (_: string, work: () => Promise<unknown>) => work(),
+    docker: { getImage: () => ({ inspect: readImage }) },
+  } as unknown as DeployPorts['engine']
+  const network = { name: 'private', range: { first: '10.0.0.2', last: '10.0.0.9' }, gateway: '10.0.0.1' }
+  const parts = { engine, engineReady: async () => network }
+  const check = await openCheck(t, unused, {}, { parts, portSource: 'default', pid: process.pid })
+
+  const found = await check(new AbortController().signal)
+
+  assert.equal(found.port, port)
+  assert.ok(reads > 1)
 })
 
 const at = (...ports: number[]) => ports.map((port) => ({ port, isLoopback: false }))
