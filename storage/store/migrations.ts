@@ -1,6 +1,7 @@
 // The store's schema: a stored number, and the steps from each schema to the next.
 // A store of a newer Berth is refused: rows written by this version would lose the newer fields.
 import type { TokenRow } from '../access/hashed-tokens.ts'
+import { ActorIndex } from '../actors/actor-index.ts'
 import type { ActorRecord, ActorRow } from '../actors/actor-row.ts'
 import { openFormerNames, toCurrentNames } from '../former-names.ts'
 import { Domains, type ServiceRow, settingsOfSchema2, settingsOfSchema3 } from '../services.ts'
@@ -39,11 +40,17 @@ function addTokenRoles(store: Store): void {
   }
 }
 
-/** Schema 5: names of images carry a MAC. The images themselves are renamed once the engine answers. */
+/**
+ * Schema 5: names of images carry a MAC. The images themselves are renamed once the engine answers. Parked
+ * actors are listed: at first, only their rows said so.
+ */
 function addNameMacs(store: Store, mac: (text: string) => string): void {
   const rows = store.table<ActorRow>('actors')
   const records = store.table<ActorRecord>('records')
+  const index = new ActorIndex(store)
   for (const { key, value: row } of [...rows.validRows()]) {
+    if (row.parked && !row.final && !index.parkNote(row))
+      index.park(row, { at: null, code: 'failed_repeatedly', reason: row.parked })
     if (row.kind !== 'deploy' && row.kind !== 'job-run') continue
     const isOwn = (deployId: string) => rows.getOrNull(deployId)?.service_id === row.service_id
     rows.put(key, toCurrentNames(row, isOwn, mac))
