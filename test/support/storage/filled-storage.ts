@@ -97,7 +97,7 @@ async function fillActors({ actors }: Storage): Promise<void> {
     const moved = { ...entry, event: 'moved', state: one.state, status: record.status, by }
     await actors.advance({ ...transition, row: second, record: { ...record, revision: 2, by }, entry: moved })
   }
-  await actors.park('backup-running', 'a bug', at)
+  await actors.park('backup-running-dumping', 'a bug', at)
 }
 
 export function everyActor(): RestingActor[] {

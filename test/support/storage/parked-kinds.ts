@@ -185,6 +185,8 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
   },
 }
 
+export const inputOf = (kind: KindName): object => ({ id: known[kind].id, ...known[kind].input })
+
 export interface RestingActor {
   kind: KindName
   id: string

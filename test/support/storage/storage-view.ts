@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs'
 import type { Storage } from '../../../storage/index.ts'
 
 export interface StorageView {
-  actors: { shown: { id: string; record: object }[]; active: string[]; parked: unknown[] }
+  actors: {
+    shown: { id: string; row: { kind: string }; record: { status: string } }[]
+    active: string[]
+    parked: { id: string }[]
+  }
   [part: string]: unknown
 }
 
