@@ -66,7 +66,8 @@ export async function openStorage(directory: string, options: StorageOptions) {
     store = openStore(directory, options)
     const sealer = await openProvenSealer(directory, store)
     await migrate(store, sealer.mac, undefined, async (schema) => {
-      options.onSchemaCopy?.(await keepCopy(directory, store!, schema))
+      const path = await keepCopy(directory, store!, schema)
+      options.onSchemaCopy?.(path)
     })
     const buildCaches = openBuildCaches(store)
     return {
