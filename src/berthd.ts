@@ -1,16 +1,9 @@
 // berthd: reads the options, starts the daemon, stops it on the first signal, and exits on the second.
-import { styleText } from 'node:util'
-import {
-  type Config,
-  doctorHelp,
-  helpText,
-  readConfig,
-  removedOptionWarnings,
-  resetHelp,
-} from './config/config.ts'
+import { type Config, helpText, readConfig, removedOptionWarnings } from './config/config.ts'
 import { compareConfig, rereadConfig } from './config/reload.ts'
 import { type Daemon, startDaemon } from './daemon/daemon.ts'
 import { codeOf, messageOf } from './errors.ts'
+import { hostCommands } from './host-commands/index.ts'
 import { createLogger, type Logger } from './logger.ts'
 import { ownEndFile, recordOwnEnd, reportHeapExhaustion } from './own-end.ts'
 import { openSystemd, type Systemd, takeDescriptor } from './systemd.ts'
@@ -24,7 +17,7 @@ const hangLimitSeconds = 60
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
-  const command = commands[args[0] ?? '']
+  const command = hostCommands[args[0] ?? '']
   if (args.includes('--help') || args.includes('-h')) {
     return void process.stdout.write(command ? await command.help() : helpText())
   }
@@ -114,57 +107,8 @@ function reloadOnSignal({ config, runDir, daemon, logger, systemd, status }: Rel
   })
 }
 
-interface Command {
-  help(): string | Promise<string>
-  /** Resolves with what to print. */
-  run(args: string[]): Promise<string>
-}
-
-const backups = () => import('./server-backup/commands.ts')
-
-const commands: Record<string, Command | undefined> = {
-  activate: {
-    help: async () => (await backups()).activateHelp,
-    run: async (args) => (await backups()).activateCommand(args),
-  },
-  backup: {
-    help: async () => (await backups()).backupHelp,
-    run: async (args) => (await backups()).backupCommand(args, process.stdin),
-  },
-  'backup-key': {
-    help: async () => (await backups()).backupKeyHelp,
-    run: async (args) => (await backups()).backupKeyCommand(args),
-  },
-  doctor: { help: () => doctorHelp, run: examineHost },
-  'reset-password': {
-    help: () => resetHelp,
-    run: async (args) => (await import('./reset-password.ts')).resetPassword(args, process.stdin),
-  },
-  restore: {
-    help: async () => (await backups()).restoreHelp,
-    run: async (args) => (await backups()).restoreCommand(args, process.stdin),
-  },
-  'setup-link': {
-    help: async () => (await import('./setup-link.ts')).setupLinkHelp,
-    run: async (args) => (await import('./setup-link.ts')).setupLink(args),
-  },
-}
-
 function print(text: string): void {
   if (text !== '') process.stdout.write(`${text}\n`)
-}
-
-async function examineHost(args: string[]): Promise<string> {
-  const { hostDoctor } = await import('./host-doctor.ts')
-  const { isTTY, columns } = process.stdout
-  const isColored = isTTY === true && !process.env.NO_COLOR
-  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
-    isColored ? styleText(style, text) : text
-  const { text, isGood } = await hostDoctor(args, { columns, paint })
-  process.exitCode = isGood ? 0 : 1
-  // A check that hangs must not keep the process.
-  setTimeout(() => process.exit(), 1000).unref()
-  return text
 }
 
 main().catch((error: unknown) => {

@@ -112,35 +112,6 @@ function systemDefaults(env: NodeJS.ProcessEnv): Record<string, { from: string; 
   }
 }
 
-export const resetHelp = `usage: berthd reset-password [--data-dir DIR] [--revoke-tokens]
-
-Sets a new password for the account of this server, also while it runs. It is
-asked for twice, without echo; or it is one line of standard input:
-
-  berthd reset-password --data-dir /var/lib/berth
-  berthd reset-password < new-password.txt
-
-All sessions end. API tokens stay, unless --revoke-tokens is given: then all are
-revoked but the server's own, which is the file api_token of the data directory.
-`
-
-export const doctorHelp = `usage: berthd doctor [options] [--all] [--json]
-
-Looks for what keeps this server from working: Docker, disks, files, ports, DNS,
-backups and others. Each problem has the command that fixes it. It changes
-nothing, and works while berthd runs and while it is stopped. As root it sees
-most. The options are those of the running berthd, or of its systemd unit;
-others can be given as for berthd:
-
-  berthd doctor
-  berthd doctor --data-dir /var/lib/berth --all
-
-  --all    also what is good, one by one
-  --json   one object with findings: code, severity, found, why, fix
-
-Exit code: 0 if all is good or there are only warnings, 1 with problems.
-`
-
 interface ClearTextListener {
   listener: string
   /** The traffic that can be read or changed on its way, and the remedy. */

@@ -52,7 +52,7 @@ test('every code of the manual is found by a check, and every code of a check is
 
 test('every code of the manual has a test that breaks what it is about', () => {
   const names = readdirSync(import.meta.dirname).map((name) => join(import.meta.dirname, name))
-  const text = [...names, join(home, 'test/host-doctor.test.ts')]
+  const text = [...names, join(home, 'test/host-commands/doctor.test.ts')]
     .map((path) => readFileSync(path, 'utf8'))
     .join('\n')
   const manual = readFileSync(join(home, 'docs/doctor.md'), 'utf8')

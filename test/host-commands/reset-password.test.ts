@@ -5,14 +5,14 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { AuditEntry } from '../src/api/audit.ts'
-import { startDaemon } from './support/daemon/daemon.ts'
-import { programArgs } from './support/daemon/program.ts'
-import { owner, signUp } from './support/http/session.ts'
-import { temporaryStorage } from './support/supervisor/supervision.ts'
-import { temporaryDirectory } from './support/system/directory.ts'
+import type { AuditEntry } from '../../src/api/audit.ts'
+import { startDaemon } from '../support/daemon/daemon.ts'
+import { programArgs } from '../support/daemon/program.ts'
+import { owner, signUp } from '../support/http/session.ts'
+import { temporaryStorage } from '../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
-const home = fileURLToPath(new URL('..', import.meta.url))
+const home = fileURLToPath(new URL('../..', import.meta.url))
 const newPassword = 'another horse, écrit à la main'
 
 /** Runs it with this standard input. */

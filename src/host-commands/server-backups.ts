@@ -12,11 +12,11 @@ import { Failure, invalidRequest, messageOf } from '../errors.ts'
 import { openFolder } from '../object-storage/folder.ts'
 import { measured } from '../object-storage/measured.ts'
 import { size } from '../quantities.ts'
-import type { Lock, Unlock } from './age-file.ts'
-import { withBackup } from './backup.ts'
-import { recordCommand } from './command-audit.ts'
-import { createRecoveryKey, fingerprintOf, parseRecoveryKey, readRecipient } from './keys.ts'
-import { restoreServer } from './restore.ts'
+import type { Lock, Unlock } from '../server-backup/age-file.ts'
+import { withBackup } from '../server-backup/backup.ts'
+import { recordCommand } from '../server-backup/command-audit.ts'
+import { createRecoveryKey, fingerprintOf, parseRecoveryKey, readRecipient } from '../server-backup/keys.ts'
+import { restoreServer } from '../server-backup/restore.ts'
 
 export const backupHelp = `usage: berthd backup [FILE | FOLDER | -] [--data-dir DIR] [--passphrase]
 

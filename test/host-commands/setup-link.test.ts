@@ -5,9 +5,9 @@ import { fstatSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { invitation, printsToJournal, setupLink } from '../src/setup-link.ts'
-import { openSetupCode } from '../storage/access/setup-code.ts'
-import { temporaryDirectory } from './support/system/directory.ts'
+import { invitation, printsToJournal, setupLink } from '../../src/host-commands/setup-link.ts'
+import { openSetupCode } from '../../storage/access/setup-code.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 /** Only root can switch to another user. */
 const whyNoOtherUser = process.getuid?.() === 0 ? false : 'this needs root'
@@ -62,7 +62,7 @@ test('a reachable server prints no ssh command', () => {
 })
 
 test('a daemon whose user has no name uses the one from its environment', { skip: whyNoOtherUser }, () => {
-  const module = JSON.stringify(new URL('../src/setup-link.ts', import.meta.url))
+  const module = JSON.stringify(new URL('../../src/host-commands/setup-link.ts', import.meta.url))
   const program = `const { invitation } = await import(${module})
     process.setuid(54321)
     console.log(invitation({ url: 'http://127.0.0.1:7878', code: 'x', env: { USER: 'ada' } }))`

@@ -8,16 +8,16 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Finding } from '../src/doctor/finding.ts'
-import { hostDoctor } from '../src/host-doctor.ts'
-import { openStorage } from '../storage/index.ts'
-import { openRedundantValue } from '../storage/store/redundant-value.ts'
-import { openStore } from '../storage/store/store.ts'
-import { startDaemon } from './support/daemon/daemon.ts'
-import { programArgs } from './support/daemon/program.ts'
-import { temporaryDirectory } from './support/system/directory.ts'
+import type { Finding } from '../../src/doctor/finding.ts'
+import { hostDoctor } from '../../src/host-commands/doctor.ts'
+import { openStorage } from '../../storage/index.ts'
+import { openRedundantValue } from '../../storage/store/redundant-value.ts'
+import { openStore } from '../../storage/store/store.ts'
+import { startDaemon } from '../support/daemon/daemon.ts'
+import { programArgs } from '../support/daemon/program.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
-const home = fileURLToPath(new URL('..', import.meta.url))
+const home = fileURLToPath(new URL('../..', import.meta.url))
 const rank = { problem: 0, warning: 1, good: 2 }
 
 async function doctor(dataDir: string, ...flags: string[]) {

@@ -1,11 +1,23 @@
 // `berthd reset-password`: sets a new password for an administrator with access to the server itself. It ends
 // all sessions and resets the limit on failed attempts. Tokens stay valid unless --revoke-tokens is given.
-import { openAccountAccess } from '../storage/access/account-access.ts'
-import { isPassword, passwordRule } from './account/password-rule.ts'
-import { createPasswords } from './account/passwords.ts'
-import { askTwice, readLine } from './ask-secret.ts'
-import { readConfig } from './config/config.ts'
-import { Failure } from './errors.ts'
+import { openAccountAccess } from '../../storage/access/account-access.ts'
+import { isPassword, passwordRule } from '../account/password-rule.ts'
+import { createPasswords } from '../account/passwords.ts'
+import { askTwice, readLine } from '../ask-secret.ts'
+import { readConfig } from '../config/config.ts'
+import { Failure } from '../errors.ts'
+
+export const resetPasswordHelp = `usage: berthd reset-password [--data-dir DIR] [--revoke-tokens]
+
+Sets a new password for the account of this server, also while it runs. It is
+asked for twice, without echo; or it is one line of standard input:
+
+  berthd reset-password --data-dir /var/lib/berth
+  berthd reset-password < new-password.txt
+
+All sessions end. API tokens stay, unless --revoke-tokens is given: then all are
+revoked but the server's own, which is the file api_token of the data directory.
+`
 
 const revokeFlag = '--revoke-tokens'
 

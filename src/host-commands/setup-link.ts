@@ -2,9 +2,9 @@
 // logged, because logs are collected and stored, and more users than root read the journal.
 import { accessSync, constants, fstatSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
-import { openSetupCode } from '../storage/access/setup-code.ts'
-import { readConfig } from './config/config.ts'
-import { Failure } from './errors.ts'
+import { openSetupCode } from '../../storage/access/setup-code.ts'
+import { readConfig } from '../config/config.ts'
+import { Failure } from '../errors.ts'
 
 export const setupLinkHelp = `usage: berthd setup-link [--data-dir DIR] [--listen ADDRESS]
 
