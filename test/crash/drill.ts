@@ -132,6 +132,16 @@ async function killAndCheck(drill: Drill, kind: PartKind): Promise<Omit<Outcome,
   }
 }
 
+/** Says whether something had this long since the last kill: kills come faster than a restore ends. */
+export function createLimit(drill: Drill, limitMs: number): () => boolean {
+  const beganAt = Date.now()
+  let since = beganAt
+  return () => {
+    if (!drill.isOver) since = Date.now()
+    return Date.now() - since > limitMs || Date.now() - beganAt > 10 * limitMs
+  }
+}
+
 /** Checks every promise when all users have stopped. Ends with a stopped daemon. */
 export async function checkAll(drill: Drill, part: Part): Promise<void> {
   const { client, ledger, victim } = drill

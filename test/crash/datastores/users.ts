@@ -3,7 +3,7 @@
 // says that Docker was unavailable.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Body } from '../../support/daemon/api.ts'
-import type { Drill } from '../drill.ts'
+import { createLimit, type Drill } from '../drill.ts'
 import type { Chance } from '../random.ts'
 import type { Kind } from './line-client.ts'
 
@@ -118,11 +118,12 @@ export async function remove(drill: Drill, entry: DatastoreEntry): Promise<void>
   })
 }
 
-export async function untilAvailable({ client, ledger }: Drill, entry: DatastoreEntry): Promise<void> {
-  for (const deadline = Date.now() + settleMs; ; await sleep(50)) {
+export async function untilAvailable(drill: Drill, entry: DatastoreEntry): Promise<void> {
+  const { client, ledger } = drill
+  for (const isTooLate = createLimit(drill, settleMs); ; await sleep(50)) {
     const record = await client.get(`/datastores/${entry.id}`)
     if (record.status === 'available') return
-    if (Date.now() < deadline) continue
+    if (!isTooLate()) continue
     const evidence = [JSON.stringify({ ...record, password: undefined })]
     return ledger.addViolation('datastores recover', `${entry.name} does not recover`, evidence)
   }

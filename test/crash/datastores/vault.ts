@@ -2,7 +2,7 @@
 // each the datastore must have exactly the text that the outcome promises.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Body } from '../../support/daemon/api.ts'
-import type { Drill } from '../drill.ts'
+import { createLimit, type Drill } from '../drill.ts'
 import type { Chance } from '../random.ts'
 import { type Kind, runClient } from './line-client.ts'
 import { type DatastoreEntry, untilAvailable } from './users.ts'
@@ -31,7 +31,7 @@ export async function openVault(drill: Drill, directory: string, entry: Datastor
   await untilAvailable(drill, entry)
   const { external_url: url } = await drill.client.get(`/datastores/${entry.id}`)
   const vault: Vault = { entry, url, outcomes: {} }
-  await ask(vault, directory, statements[entry.kind].prepare)
+  await ask(drill, vault, directory, statements[entry.kind].prepare)
   return vault
 }
 
@@ -40,10 +40,10 @@ export async function useVault(drill: Drill, directory: string, vault: Vault, ch
   for (let number = 1; !drill.isOver; number++) {
     await sleep(chance.between(0, 3000))
     const [saved, later] = [`saved ${number}`, `later ${number}`]
-    await write(vault, directory, saved)
+    await write(drill, vault, directory, saved)
     const backup = await startAndFollow(drill, vault, 'backups', undefined)
     if (backup?.status !== 'good' || drill.isOver) continue
-    await write(vault, directory, later)
+    await write(drill, vault, directory, later)
     const restore = await startAndFollow(drill, vault, 'restores', { backup_id: backup.id }, chance)
     if (restore) await requireText(drill, directory, vault, restore.status === 'done' ? saved : later)
     await drill.client.remove(`/backups/${backup.id}`, '')
@@ -72,7 +72,7 @@ async function startAndFollow(
     const path = `/restores/${started.id}/cancel`
     await client.ask({ method: 'POST', path }, ({ status }) => status === 409)
   }
-  for (const deadline = Date.now() + settleMs; ; await sleep(100)) {
+  for (const isTooLate = createLimit(drill, settleMs); ; await sleep(100)) {
     const record = await client.get(`/${what}/${started.id}`)
     if (ends.includes(record.status)) {
       const label = `${what} ${record.status}`
@@ -82,14 +82,14 @@ async function startAndFollow(
         ledger.addViolation('no backup or restore fails because of a kill', JSON.stringify(record))
       return record
     }
-    if (Date.now() < deadline) continue
+    if (!isTooLate()) continue
     ledger.addViolation('every backup and restore ends', JSON.stringify(record))
     return null
   }
 }
 
 async function requireText(drill: Drill, directory: string, vault: Vault, wanted: string): Promise<void> {
-  const found = (await ask(vault, directory, statements[vault.entry.kind].read)).trim()
+  const found = (await ask(drill, vault, directory, statements[vault.entry.kind].read)).trim()
   if (found !== wanted)
     drill.ledger.addViolation(
       'a restore is complete, or nothing was restored',
@@ -97,17 +97,17 @@ async function requireText(drill: Drill, directory: string, vault: Vault, wanted
     )
 }
 
-async function write(vault: Vault, directory: string, text: string): Promise<void> {
-  await ask(vault, directory, statements[vault.entry.kind].write(text))
+async function write(drill: Drill, vault: Vault, directory: string, text: string): Promise<void> {
+  await ask(drill, vault, directory, statements[vault.entry.kind].write(text))
 }
 
 /** Repeats until there is a response: Docker may be away. */
-async function ask({ entry, url }: Vault, directory: string, words: string[]): Promise<string> {
-  for (const deadline = Date.now() + attemptMs; ; await sleep(200)) {
+async function ask(drill: Drill, { entry, url }: Vault, directory: string, words: string[]): Promise<string> {
+  for (const isTooLate = createLimit(drill, attemptMs); ; await sleep(200)) {
     try {
       return await runClient(directory, entry.kind, url, ...words)
     } catch (error) {
-      if (Date.now() > deadline) throw error
+      if (isTooLate()) throw error
     }
   }
 }
