@@ -1,31 +1,32 @@
 // The Debian package: what is in it, what lintian says, and its life on hosts of Debian 12 and 13.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { basename, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { buildPackage } from './package/build.ts'
 import { fileScope } from './support/daemon/scope.ts'
-import { busyboxImage } from './support/docker/images.ts'
-import { haproxyImage } from './support/docker/server-images.ts'
-import { bootHost, type Host } from './support/nspawn/host.ts'
+import {
+  asAdmin,
+  fetchPage,
+  givenPackage,
+  packageOfTests,
+  startVisits,
+  useTestImages,
+  writeApp,
+} from './support/nspawn/berth-host.ts'
+import { bootHost } from './support/nspawn/host.ts'
 import { bareRoot, type Release, whyNoHost } from './support/nspawn/root.ts'
 import { hasCommand, run } from './support/system/command.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const into = temporaryDirectory(fileScope())
-/** BERTH_PACKAGE tries a package that is built already. */
-let path = process.env.BERTH_PACKAGE ?? ''
-const isGiven = path !== ''
+let path: string
 
 before(async () => {
-  if (isGiven) return
-  await run('npm', ['run', '--silent', 'build'], { cwd: home })
-  path = await buildPackage({ home, version: '1.0.0', into, compression: '-z1' })
+  path = await packageOfTests('1.0.0', into)
 })
 
 test('has the programs, the service, their documents and one build of each native package', async () => {
@@ -57,7 +58,7 @@ test('has the programs, the service, their documents and one build of each nativ
   assert.equal(files.filter((file) => file.endsWith('.node')).length, 3)
 })
 
-test('is built for arm64 on any machine', { skip: isGiven && 'BERTH_PACKAGE is given' }, async () => {
+test('is built for arm64 on any machine', { skip: givenPackage && 'BERTH_PACKAGE is given' }, async () => {
   const other = await buildPackage({ home, version: '1.0.0', into, arch: 'arm64', compression: '-z0' })
 
   const natives = (await filesOf(other)).filter((file) => file.endsWith('.node'))
@@ -77,8 +78,6 @@ for (const release of ['bookworm', 'trixie'] as const) {
 
 async function life(t: TestContext, release: Release): Promise<void> {
   const host = await bootHost(t, await bareRoot(t, release))
-  const images = [await busyboxImage(), await haproxyImage()]
-  await run('docker', ['save', '--output', join(host.root, 'images.tar'), ...images])
   const apt = async (action: string, version?: string) => {
     const file = version ? basename(await repacked(version)) : 'berth'
     if (version) await copyFile(join(into, file), join(host.root, file))
@@ -88,7 +87,6 @@ async function life(t: TestContext, release: Release): Promise<void> {
     return host.script(`cd /; said=$(${command} 2>&1) || { echo "$said" >&2; exit 1; }; echo "$said"`)
   }
   const isActive = () => host.script('systemctl is-active berth || :')
-  const page = () => host.run('/usr/lib/berth/bin/node', '-e', fetchPage)
 
   assert.match(await apt('install', '1.0.0'), /^ {2}berthd setup-link$/m)
   await host.script('until berthd setup-link; do sleep 0.1; done')
@@ -102,18 +100,13 @@ async function life(t: TestContext, release: Release): Promise<void> {
   assert.match(await host.run('man', '--locale=C', 'berth'), /NAME\n +berth - /)
   assert.match(await host.script(complete), /^deploy deploys$/m)
 
-  await host.script(
-    `
-    docker load --quiet --input /images.tar
-    echo 'BERTH_EDGE_IMAGE=${images[1]}' >> /etc/berth/berth.env
-    systemctl restart berth
-    until berth info; do sleep 0.2; done`.replaceAll('berth info', asAdmin('berth info')),
-  )
-  await writeApp(join(host.root, 'srv/web'), images[0]!)
+  const image = await useTestImages(host)
+  await host.script(`until ${asAdmin('berth info')}; do sleep 0.2; done`)
+  await writeApp(join(host.root, 'srv/web'), { image, answer: 'served' })
   await host.script(`cd /srv/web && ${asAdmin('berth up --yes')}`)
-  assert.equal(await page(), 'served\n')
+  assert.equal(await fetchPage(host), 'served\n')
 
-  const load = await startLoad(host)
+  const load = await startVisits(host)
   const before = await host.run('systemctl', 'show', '--property=MainPID', 'berth')
   await apt('install', '1.1.0')
   assert.notEqual(await host.run('systemctl', 'show', '--property=MainPID', 'berth'), before)
@@ -136,9 +129,6 @@ async function life(t: TestContext, release: Release): Promise<void> {
   await assert.rejects(host.run('berthd', 'setup-link'), /the account exists/)
 }
 
-const fetchPage = `require('http')
-  .get({ host: '127.0.0.1', headers: { host: 'web.localhost' } }, (answer) => answer.pipe(process.stdout))`
-
 const createAccount = `
 const body = { code: process.argv[1], email: 'ada@example.com', password: 'correct horse battery' }
 const headers = { 'content-type': 'application/json' }
@@ -147,36 +137,6 @@ fetch('http://127.0.0.1:7878/api/v1/auth/setup', { method: 'POST', headers, body
 
 const complete = `exec bash -c '. /usr/share/bash-completion/completions/berth
   COMP_WORDS=(berth depl) COMP_CWORD=1; _berth; echo "\${COMPREPLY[@]}"'`
-
-function asAdmin(command: string): string {
-  return `env BERTH_SERVER=http://127.0.0.1:7878 BERTH_TOKEN=$(cat /var/lib/berth/api_token) ${command}`
-}
-
-async function writeApp(folder: string, image: string): Promise<void> {
-  const page = join(folder, 'www/cgi-bin/index.cgi')
-  await mkdir(dirname(page), { recursive: true })
-  const answer = "printf 'Status: 200\\n\\nserved\\n'"
-  const script = `#!/bin/sh\nhead -c "\${CONTENT_LENGTH:-0}" >/dev/null\n${answer}\n`
-  await writeFile(page, script, { mode: 0o755 })
-  const command = '["httpd", "-f", "-p", "3000", "-h", "/www"]'
-  await writeFile(join(folder, 'Dockerfile'), `FROM ${image}\nCOPY www /www\nCMD ${command}\n`)
-}
-
-async function startLoad({ pid }: Host) {
-  const program = fileURLToPath(new URL('package/edge-load.ts', import.meta.url))
-  const node = [process.execPath, '--conditions=development', '--import', 'tsx', program, 'web.localhost']
-  const child = spawn('nsenter', ['--target', String(pid), '--net', '--', ...node], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  assert.equal((await lines.next()).value, 'started')
-  return {
-    async end(): Promise<{ answered: number; failures: string[] }> {
-      child.stdin.end()
-      return JSON.parse((await lines.next()).value)
-    },
-  }
-}
 
 async function filesOf(file: string): Promise<string[]> {
   const listing = await run('dpkg-deb', ['--contents', file])

@@ -19,6 +19,8 @@ export interface Host {
   run(command: string, ...args: string[]): Promise<string>
   /** Runs lines of a shell, up to the first one that fails. */
   script(lines: string): Promise<string>
+  /** Shuts it down in order. */
+  powerOff(): Promise<void>
   /** Ends all of its processes at once, as a power cut does. */
   kill(): Promise<void>
 }
@@ -28,7 +30,7 @@ const controlGroups = '/sys/fs/cgroup'
 const isVersion1 = !existsSync(join(controlGroups, 'cgroup.controllers'))
 const bootMs = 120_000
 
-/** Starts the host whose root is in this folder, again if it was killed. Resolves when it has booted. */
+/** Starts the host whose root is in this folder, again if it has ended. Resolves when it has booted. */
 export async function bootHost(t: Scope, root: string): Promise<Host> {
   const name = `berth-${randomBytes(4).toString('hex')}`
   const groups = isVersion1 ? makeGroups(name) : []
@@ -36,10 +38,11 @@ export async function bootHost(t: Scope, root: string): Promise<Host> {
     spawn('systemd-nspawn', nspawnArgs(name, root), { stdio: ['ignore', 'pipe', 'pipe'], env: commandEnv }),
   )
   const said = Promise.all([text(nspawn.stdout), text(nspawn.stderr)])
+  const ended = once(nspawn, 'exit')
   const kill = async () => {
     const pid = childOf(nspawn)
     if (pid !== null) process.kill(pid, 'SIGKILL')
-    if (nspawn.exitCode === null && nspawn.signalCode === null) await once(nspawn, 'exit')
+    await ended
   }
   t.after(async () => {
     await kill()
@@ -54,6 +57,10 @@ export async function bootHost(t: Scope, root: string): Promise<Host> {
   return {
     root,
     pid,
+    async powerOff() {
+      await run('nsenter', [...inside, 'systemctl', 'poweroff'])
+      await ended
+    },
     kill,
     run: (command, ...args) => run('nsenter', [...inside, command, ...args]),
     script: (lines) => run('nsenter', [...inside, 'sh', '-ec', lines]),
