@@ -90,10 +90,12 @@ export class AlertSampler {
       ...this.#measureServices(),
     ]
     for (const one of measured) await this.#enter(one)
-    // Every second round: a minute.
-    if (this.#rounds % 2 === 0) for (const one of await this.#probe()) await this.#enter(one)
+    // Every second round: a minute. Between two of them, no probe may be forgotten.
+    if (this.#rounds % 2 === 0) {
+      for (const one of await this.#probe()) await this.#enter(one)
+      this.#hysteresis.sweep()
+    }
     if (this.#rounds++ % roundsPerLook === 0) await this.look()
-    this.#hysteresis.sweep()
   }
 
   /** Judges what becomes wrong by time alone, and what was wrong before the server knew of alerts. */

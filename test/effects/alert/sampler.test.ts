@@ -13,12 +13,13 @@ import { silentLogger, stopBeforeClose, temporaryStorage } from '../../support/s
 const mebibyte = 1024 * 1024
 const past = '2020-01-01T00:00:00.000Z'
 
-async function start(t: TestContext) {
+const hostRules = ['host_cpu', 'host_memory', 'host_disk', 'host_inodes'] as const
+
+async function start(t: TestContext, custom_domains: string[] = []) {
   const storage = await temporaryStorage(t)
-  await storage.services.create(serviceRow({ live_deploy_id: 'dep-1' }))
+  await storage.services.create(serviceRow({ live_deploy_id: 'dep-1', custom_domains }))
   // The host of the tests may be busy or full.
-  for (const rule of ['host_cpu', 'host_memory', 'host_disk', 'host_inodes'])
-    await storage.alerts.setRule(rule, '', { enabled: false })
+  for (const rule of hostRules) await storage.alerts.setRule(rule, '', { enabled: false })
   const supervisor = new Supervisor({ storage, catalogue: { alert }, logger: silentLogger })
   supervisor.provide({ alert: alertEffects({ notify: async () => undefined }) })
   stopBeforeClose(t, storage, () => supervisor.stop(1000))
@@ -111,6 +112,51 @@ test('three restarts within ten minutes raise an alert', async (t) => {
   now.restarts = 3
   await rounds(1)
   deepEqual(shown(), [['service_restarts', true]])
+})
+
+test('values of the host raise alerts by their limits, and end well below them', async (t) => {
+  const { rounds, shown, storage, alerts } = await start(t)
+  const work = () => {
+    for (const end = performance.now() + 30; performance.now() < end; );
+  }
+  // Whatever is in use is above the first limit, and below the second.
+  for (const rule of hostRules) await storage.alerts.setRule(rule, '', { threshold: 1e-9 })
+  await rounds(12, work)
+  deepEqual(new Set(shown().map(([rule]) => rule)), new Set(hostRules))
+  deepEqual(new Set(alerts().map(({ subject }) => subject.id)), new Set(['host']))
+  for (const rule of hostRules) await storage.alerts.setRule(rule, '', { threshold: 200 })
+  await rounds(12, work)
+  deepEqual(new Set(shown().map(([, isOpen]) => isOpen)), new Set([false]))
+})
+
+test('a domain that cannot be reached raises an alert, once its rule is on', async (t) => {
+  // Nothing listens at the port of HTTPS of this address of the host.
+  const domain = '127.6.6.6'
+  const { rounds, shown, storage } = await start(t, [domain])
+  await rounds(12)
+  deepEqual(shown(), [])
+  await storage.alerts.setRule('domain_unreachable', domain, { enabled: true })
+  await rounds(12)
+  deepEqual(shown(), [['domain_unreachable', true]])
+})
+
+test('a backup of a datastore that is overdue raises an alert, and one that was made ends it', async (t) => {
+  const { storage, sampler, shown } = await start(t)
+  const [id, name] = ['dst-1', 'shop-db']
+  const facts = { name, backup_schedule: '0 3 * * *' }
+  const write = async (revision: number, backups_since: string) => {
+    const own = { id, kind: 'datastore', service_id: null, revision }
+    const { record, ...rest } = transitionOf(own, { status: 'available' })
+    const transition = { ...rest, record: { ...record, ...facts, backups_since } }
+    if (revision > 1) return storage.actors.advance(transition)
+    await storage.actors.create(transition, () => storage.datastores.insert(id, name, 'secret'))
+  }
+  await write(1, past)
+  await sampler.look()
+  deepEqual(shown(), [['backup_late', true]])
+  await write(2, new Date().toISOString())
+  await sampler.look()
+  deepEqual(shown(), [['backup_late', false]])
 })
 
 test('few requests say nothing', async (t) => {
