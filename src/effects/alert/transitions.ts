@@ -2,7 +2,7 @@
 // transition, never older.
 import type { AlertSubject } from '../../../machines/alert.ts'
 import type { ActivityEntry } from '../../../storage/activity.ts'
-import type { ActorRecord, RecordOf } from '../../../storage/actors/actors.ts'
+import type { ActorRecord, HistoryEntry, RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { RuleCode } from '../../domain/alert-rules.ts'
 import type { Broken, Judgement, Kept } from './book.ts'
@@ -19,6 +19,8 @@ export const host: AlertSubject = { kind: 'host', id: 'host', name: 'the host' }
 
 interface Facts {
   entry: ActivityEntry
+  /** The transition of its actor before it. */
+  former(): HistoryEntry | undefined
   record: ActorRecord | null
   subject: AlertSubject
 }
@@ -26,13 +28,14 @@ interface Facts {
 type Judge = (facts: Facts) => Judgement | null
 
 export function judge(storage: Storage, entry: ActivityEntry): Judgement[] {
-  const { event, actor_id: id, kind, service_id: owner } = entry
+  const { event, actor_id: id, kind, service_id: owner, revision } = entry
   if (['parked', 'retried', 'discarded'].includes(event)) return [judgeParked(entry)]
   const found = judges[kind]
   const record = found ? storage.actors.record(id) : null
   const name = owner === null ? id : (storage.nameOf(owner) ?? entry.service_name ?? owner)
   const subject = { kind: owner?.startsWith('dst-') ? 'datastore' : 'service', id: owner ?? id, name }
-  return (found ?? []).flatMap((one) => one({ entry, record, subject }) ?? [])
+  const former = () => storage.actors.newestHistory(id, 1, revision)[0]
+  return (found ?? []).flatMap((one) => one({ entry, former, record, subject }) ?? [])
 }
 
 function judgeParked(entry: ActivityEntry): Judgement {
@@ -43,25 +46,25 @@ function judgeParked(entry: ActivityEntry): Judgement {
   return { ...broken('actor_parked', entry, subject, `The ${kind} ${id} was parked`, body), serviceId }
 }
 
-/** Once for each: the cleanup of a failure has its status already. */
-function hasFailed({ status, state }: ActivityEntry): boolean {
-  return status === 'failed' && !state.startsWith('failing')
+/** True once for each failure: further steps, such as its cleanup or a retry, have the same status. */
+function becomes(status: string, entry: ActivityEntry, former: Facts['former']): boolean {
+  return entry.status === status && former()?.status !== status
 }
 
 const judges: Record<string, Judge[]> = {
   deploy: [
-    ({ entry, record, subject }) => {
+    ({ entry, former, record, subject }) => {
       if (entry.status === 'live') return kept('deploy_failed', entry, subject, 'a deploy is live')
-      if (!hasFailed(entry)) return null
+      if (!becomes('failed', entry, former)) return null
       const title = `A deploy of ${subject.name} failed`
       return broken('deploy_failed', entry, subject, title, reasonOf(record, `berth why ${entry.actor_id}`))
     },
   ],
   'job-run': [
-    ({ entry, record, subject }) => {
+    ({ entry, former, record, subject }) => {
       if (record?.trigger !== 'schedule') return null
       if (entry.status === 'succeeded') return kept('job_failed', entry, subject, 'a run succeeded')
-      if (!hasFailed(entry)) return null
+      if (!becomes('failed', entry, former)) return null
       const title = `A scheduled run of ${subject.name} failed`
       return broken('job_failed', entry, subject, title, reasonOf(record, `berth why ${entry.actor_id}`))
     },
@@ -76,20 +79,20 @@ const judges: Record<string, Judge[]> = {
     },
   ],
   datastore: [
-    ({ entry, record, subject }) => {
+    ({ entry, former, record, subject }) => {
       const { status } = entry
       const isGone = status === 'trashed' || status === 'deleted'
       if (status === 'available' || isGone)
         return kept('datastore_failed', entry, subject, `it is ${status}`, isGone)
-      if (status !== 'failed') return null
+      if (!becomes('failed', entry, former)) return null
       const body = reasonOf(record, `berth db show ${subject.name}`)
       return broken('datastore_failed', entry, subject, `The datastore ${subject.name} does not serve`, body)
     },
   ],
   backup: [
-    ({ entry, record, subject }) => {
+    ({ entry, former, record, subject }) => {
       if (entry.status === 'good') return kept('backup_failed', entry, subject, 'a backup is good')
-      if (entry.status !== 'failed') return null
+      if (!becomes('failed', entry, former)) return null
       const title = `A backup of ${subject.name} failed`
       return broken(
         'backup_failed',
@@ -101,27 +104,27 @@ const judges: Record<string, Judge[]> = {
     },
   ],
   'server-backup': [
-    ({ entry, record }) => {
+    ({ entry, former, record }) => {
       if (entry.status === 'stored')
         return kept('server_backup', entry, host, 'a backup of the server is stored')
-      if (entry.status !== 'failed') return null
+      if (!becomes('failed', entry, former)) return null
       const body = reasonOf(record, 'berth server-backups')
       return broken('server_backup', entry, host, 'A backup of the server failed', body)
     },
   ],
   'git-connection': [
-    ({ entry, record }) => {
+    ({ entry, former, record }) => {
       const { actor_id: id, status } = entry
       const subject = { kind: 'git_connection', id, name: String(record?.account ?? id) }
       if (status === 'connected' || status === 'deleted')
         return kept('git_connection_invalid', entry, subject, `it is ${status}`, status === 'deleted')
-      if (status !== 'invalid') return null
+      if (!becomes('invalid', entry, former)) return null
       const title = `The git account ${subject.name} no longer accepts this server`
       return broken('git_connection_invalid', entry, subject, title, reasonOf(record, 'berth git ls'))
     },
   ],
   certificate: [
-    ({ entry, record }) => record && judgeAttempts(record as RecordOf<'certificate'>, entry),
+    (facts) => facts.record && judgeAttempts(facts.record as RecordOf<'certificate'>, facts),
     ({ entry, record }) => record && judgeExpiry(record as RecordOf<'certificate'>, entry, Infinity),
   ],
 }
@@ -132,13 +135,15 @@ const manyAttempts = 3
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
 
-function judgeAttempts(record: RecordOf<'certificate'>, when: When): Judgement | null {
+function judgeAttempts(record: RecordOf<'certificate'>, { entry: when, former }: Facts): Judgement | null {
   const { host, status, attempts, error } = record
   const subject = { kind: 'domain', id: host, name: host }
   if (status === 'released') return kept('certificate_failed', when, subject, 'it is not needed', true)
   if (error === null && attempts === 0)
     return kept('certificate_failed', when, subject, 'the certificate is valid')
-  if (error === null || attempts < manyAttempts) return null
+  // Each attempt ends in the state that waits for the next one.
+  const isEnd = when.state === 'waiting' && former()?.state !== 'waiting'
+  if (error === null || attempts < manyAttempts || !isEnd) return null
   const what = record.not_after === null ? 'obtained' : 'renewed'
   const title = `The certificate of ${host} could not be ${what}`
   return broken('certificate_failed', when, subject, title, reasonOf(record, `berth certs ${host}`))

@@ -230,6 +230,64 @@ test('the removal of a service ends its alerts', async (t) => {
   await eventually('its end', () => alerts(storage)[0]?.recovered_at)
 })
 
+/** Commits a further transition of an actor. */
+async function advance(storage: Storage, id: string, kind: string, state: string, status: string) {
+  const revision = storage.actors.newestHistory(id, 1)[0]!.revision + 1
+  const owner = { service_id: kind === 'certificate' ? null : 'svc-1' }
+  const { record, entry, ...rest } = transitionOf({ id, kind, revision, ...owner }, { status })
+  const former = storage.actors.record(id)
+  await storage.actors.advance({ ...rest, entry: { ...entry, state }, record: { ...former, ...record } })
+}
+
+test('a datastore that is started again and again is one event, until it serves', async (t) => {
+  const storage = await storageWithShop(t)
+  boot(t, storage)
+  const id = storage.ids.newId('bak')
+  await storage.actors.create(transitionOf({ id, kind: 'datastore' }, { status: 'creating' }))
+  for (const status of ['failed', 'failed', 'failed', 'available', 'failed'])
+    await advance(storage, id, 'datastore', 'wanted', status)
+  await eventually('the second failure', () => alerts(storage)[0]?.count === 2)
+  await end(storage, 'backup', 'bak', 'failed')
+  await eventually('all to be read', () => alerts(storage).length === 2)
+  equal(alerts(storage)[1]?.count, 2)
+})
+
+test('each attempt for a certificate counts once, from the third one on', async (t) => {
+  const storage = await storageWithShop(t)
+  boot(t, storage)
+  const id = storage.ids.newId('crt')
+  const { record, ...rest } = transitionOf(
+    { id, kind: 'certificate', service_id: null },
+    { status: 'waiting' },
+  )
+  const facts = { host, error: 'no', not_after: null, renews_at: null }
+  await storage.actors.create({ ...rest, record: { ...record, ...facts, attempts: 3 } })
+  for (const state of ['checking', 'ordering', 'waiting', 'waiting', 'checking', 'waiting'])
+    await advance(storage, id, 'certificate', state, 'waiting')
+  await end(storage, 'backup', 'bak', 'failed')
+  await eventually('all to be read', () => alerts(storage).length === 2)
+  equal(alerts(storage).find(({ rule }) => rule === 'certificate_failed')?.count, 3)
+})
+
+test('a scheduled run that is skipped raises an alert, and a later one that begins ends it', async (t) => {
+  const storage = await storageWithShop(t)
+  boot(t, storage, { isHasty: true })
+  const step = (phase: string, status = 'waiting') => {
+    const id = storage.ids.newId('job')
+    const { entry, ...rest } = transitionOf({ id, kind: 'cron-schedule' }, { status })
+    return storage.actors.create({ ...rest, entry: { ...entry, phase } })
+  }
+  await step(`skipped ${at}: the run before is still running`)
+  await eventually('the alert', () => alerts(storage).length === 1)
+  equal(alerts(storage)[0]?.title, 'A scheduled run of shop was skipped')
+  await step(`began job-1 for ${at}`)
+  await eventually('its end', () => alerts(storage)[0]?.recovered_at)
+  await step(`skipped up to ${at}: the server did not run`)
+  await eventually('another alert', () => alerts(storage).length === 2)
+  await step('', 'ended')
+  await eventually('the end with the schedule', () => alerts(storage)[0]?.recovered_at)
+})
+
 interface Case {
   kind: string
   prefix: 'dep' | 'job' | 'bak' | 'git' | 'crt' | 'sbk'
@@ -248,6 +306,12 @@ const cases: Record<string, Case> = {
   },
   datastore_failed: { kind: 'datastore', prefix: 'bak', broken: ['failed'], kept: ['available'] },
   backup_failed: { kind: 'backup', prefix: 'bak', broken: ['failed'], kept: ['good'] },
+  git_connection_invalid: {
+    kind: 'git-connection',
+    prefix: 'git',
+    broken: ['invalid', { account: 'ada' }],
+    kept: ['connected', { account: 'ada' }],
+  },
   server_backup: { kind: 'server-backup', prefix: 'sbk', broken: ['failed'], kept: ['stored'] },
   certificate_failed: {
     kind: 'certificate',
@@ -263,7 +327,14 @@ for (const [rule, { kind, prefix, broken, kept }] of Object.entries(cases)) {
     boot(t, storage, { isHasty: true })
     await end(storage, kind, prefix, ...broken)
     await eventually('the alert', () => alerts(storage).length === 1)
-    await end(storage, kind, prefix, ...kept)
+    const [status, fields] = kept
+    // The account of git is the subject itself.
+    if (kind === 'git-connection') {
+      const { id } = alerts(storage)[0]!.subject
+      const one = { id, kind, service_id: null, revision: 2, final: true }
+      const { record, ...rest } = transitionOf(one, { status })
+      await storage.actors.advance({ ...rest, record: { ...record, ...fields } })
+    } else await end(storage, kind, prefix, status, fields)
     await eventually('its end', () => alerts(storage)[0]?.recovered_at)
     deepEqual(summary(storage), [[rule, 'recovered', 1]])
   })
