@@ -120,8 +120,8 @@ export const Actor = z
   .object({
     id: z.string().describe('The id of the actor: the id of its record, or `edge`.'),
     kind: z.string().describe(`The name of its chart. One of ${actorKinds.join(', ')}.`),
-    service_id: text.describe('Id of its service or datastore.'),
-    service_name: text.describe('Name of its service or datastore; null if that is gone.'),
+    service_id: text.describe('Id of its service or datastore; of its channel for a notification.'),
+    service_name: text.describe('Name of its service, datastore or channel; null if that is gone.'),
     status: z.string().describe('The status of its record.'),
     state: text.describe(
       'The state of its chart, as in its history; of a parked actor the one in which it was parked.',

@@ -38,7 +38,7 @@ export function toActor(storage: Storage, actor: ListedActor): Actor {
     id,
     kind: actor.kind,
     service_id,
-    service_name: service_id && storage.nameOf(service_id),
+    service_name: service_id && (storage.nameOf(service_id) ?? ((record?.channel as string) || null)),
     status: record?.status ?? 'failed',
     state,
     revision: entries.at(-1)?.revision ?? 0,

@@ -32,6 +32,7 @@ test('a webhook shows its secret once, and signs with it', async (t) => {
   const tested = (await call('POST', '/notification-channels/ops/test')).body as Delivery
   assert.deepEqual([tested.status, tested.event, tested.attempts.length], ['delivered', 'test', 1])
   assert.equal(received[0]!.path, '/hook?key=canary')
+  assert.equal((await call('GET', `/actors/${tested.id}`)).body.service_name, 'ops')
   new Webhook(added.secret!).verify(received[0]!.body, received[0]!.headers as Record<string, string>)
   const listed = (await call('GET', '/notification-channels')).body as unknown as Channel[]
   assert.deepEqual([listed[0]!.last_delivery?.id, listed[0]!.last_delivery?.status], [tested.id, 'delivered'])
