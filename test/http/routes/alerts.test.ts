@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AlertInput } from '../../../machines/alert.ts'
 import type { Alert, AlertRule } from '../../../src/api/alert.ts'
-import { runBerth } from '../../support/cli/berth.ts'
+import { runBerth, startBerth } from '../../support/cli/berth.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
 import { token } from '../../support/http/http-context.ts'
 import { serviceRow } from '../../support/storage/store-fixtures.ts'
@@ -37,7 +37,9 @@ async function start(t: TestContext) {
   const rule = async (code: string) => (await rules()).find((one) => one.code === code)!
   const berth = (...args: string[]) =>
     runBerth(t, args, { env: { BERTH_SERVER: api.url, BERTH_TOKEN: token } })
-  return { ...api, raise, end, list, rule, berth }
+  const running = (...args: string[]) =>
+    startBerth(t, args, { env: { BERTH_SERVER: api.url, BERTH_TOKEN: token } })
+  return { ...api, raise, end, list, rule, berth, running }
 }
 
 test('alerts are listed by their state and service, in pages', async (t) => {
@@ -55,6 +57,33 @@ test('alerts are listed by their state and service, in pages', async (t) => {
   assert.deepEqual((await list(`state=all&limit=2&${page.next}`)).ids, [ended])
   const open = await list('limit=1')
   assert.deepEqual((await list(`limit=1&${open.next}`)).ids, [first])
+})
+
+test('alerts --follow shows what is open, and then each change of state once', async (t) => {
+  const { raise, end, call, running } = await start(t)
+  const first = await raise()
+  const following = running('alerts', 'shop', '-f')
+  await following.shows(first)
+  await raise({ serviceId: null, rule: 'host_cpu', subject: { kind: 'host', id: 'host', name: 'the host' } })
+  const second = await raise()
+  await following.shows(second)
+  await call('POST', `/alerts/${first}/acknowledge`)
+  await following.shows('acknowledged')
+  await end(second)
+  await following.shows('recovered')
+  following.interrupt()
+
+  const { code, stdout } = await following.ended()
+  const cells = stdout.trim().split('\n')
+  const states = cells.map((line) => line.split(/ +/).filter((_, place) => place === 0 || place === 2))
+  assert.deepEqual(states, [
+    ['ID', 'STATE'],
+    [first, 'raised'],
+    [second, 'raised'],
+    [first, 'acknowledged'],
+    [second, 'recovered'],
+  ])
+  assert.equal(code, 130)
 })
 
 test('an alert is acknowledged once, and not after its end', async (t) => {

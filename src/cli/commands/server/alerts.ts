@@ -1,15 +1,17 @@
 // What is wrong on the server, and from when on it is: `berth alerts`.
 import type { Alert, AlertRule } from '../../../api/alert.ts'
+import type { FeedChange } from '../../../api/feed.ts'
 import { count } from '../../../quantities.ts'
 import { maxPageSize } from '../../client/client.ts'
+import { followEvents, parseEvent } from '../../client/event-stream.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
-import { usageFailure } from '../../failure.ts'
+import { exitCodes, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
 import { onOrOff, parseNumber, parsePositive } from '../../service/setting-flags.ts'
 import { age } from '../../terminal/ages.ts'
 import { plain, type Style } from '../../terminal/output.ts'
-import { printList, printTable } from '../../terminal/table.ts'
+import { type Column, printList, printTable, tableLines } from '../../terminal/table.ts'
 
 export function addAlertCommands(program: BerthCommand): void {
   const alerts = program
@@ -18,7 +20,8 @@ export function addAlertCommands(program: BerthCommand): void {
     .description('list open alerts')
     .option('--all', 'list ended ones too')
     .option('-n, --limit <number>', 'so many of the newest (50)', parsePositive)
-    .examples('berth alerts', 'berth alerts shop --all')
+    .option('-f, --follow', 'follow what is raised, acknowledged and ends, until Ctrl-C')
+    .examples('berth alerts', 'berth alerts shop --all', 'berth alerts -f')
     .runs(list)
   alerts
     .command('show')
@@ -56,26 +59,68 @@ export function addAlertCommands(program: BerthCommand): void {
 
 const severityStyles: Record<Alert['severity'], Style> = { problem: 'red', warning: 'yellow', info: 'cyan' }
 
-async function list(
-  { client, out }: Cli,
-  service: string | undefined,
-  { all, limit = 50 }: { all?: boolean; limit?: number },
-): Promise<void> {
+interface ListOptions {
+  all?: boolean
+  limit?: number
+  follow?: boolean
+}
+
+const columns: Column<Alert>[] = [
+  { heading: 'ID', text: ({ id }) => id },
+  {
+    heading: 'SEVERITY',
+    text: ({ severity }) => severity,
+    style: ({ severity, status }) => (status === 'recovered' ? 'dim' : severityStyles[severity]),
+  },
+  { heading: 'STATE', text: ({ status }) => status },
+  { heading: 'COUNT', text: (alert) => String(alert.count), isRight: true },
+  { heading: 'SINCE', text: ({ created_at }) => age(created_at) },
+  { heading: 'WHAT', text: ({ title }) => title, isFlexible: true },
+]
+
+async function list(cli: Cli, service: string | undefined, options: ListOptions): Promise<number> {
+  const { client, out } = cli
+  const { all, limit = 50, follow } = options
   const query = { service, limit, state: all ? 'all' : 'open' }
   const alerts = await client.call<Alert[]>('GET', '/alerts', { query })
-  printList(out, alerts, all ? 'nothing was wrong yet' : 'nothing is wrong', [
-    { heading: 'ID', text: ({ id }) => id },
-    {
-      heading: 'SEVERITY',
-      text: ({ severity }) => severity,
-      style: ({ severity, status }) => (status === 'recovered' ? 'dim' : severityStyles[severity]),
-    },
-    { heading: 'STATE', text: ({ status }) => status },
-    { heading: 'COUNT', text: (alert) => String(alert.count), isRight: true },
-    { heading: 'SINCE', text: ({ created_at }) => age(created_at) },
-    { heading: 'WHAT', text: ({ title }) => title, isFlexible: true },
-  ])
+  if (follow) await followAlerts(cli, service, alerts)
+  else printList(out, alerts, all ? 'nothing was wrong yet' : 'nothing is wrong', columns)
+  return cli.signal.aborted ? exitCodes.interrupted : exitCodes.ok
 }
+
+/** A line whenever the state of an alert changes; equal events that it counts are not shown one by one. */
+async function followAlerts(cli: Cli, service: string | undefined, known: Alert[]): Promise<void> {
+  const { client, out } = cli
+  const states = new Map<string, string>()
+  const show = (alert: Alert) => {
+    if (states.get(alert.id) === alert.status) return
+    states.set(alert.id, alert.status)
+    if (out.isJson) out.json(alert)
+    else for (const line of tableLines(out, [alert], paddedColumns).slice(1)) out.print(line)
+  }
+  if (!out.isJson) for (const line of tableLines(out, [], paddedColumns)) out.print(line)
+  for (const alert of known.toReversed()) show(alert)
+  for await (const { event, data } of followEvents(cli, '/events')) {
+    if (event !== 'change') {
+      // What happened while the stream was away.
+      const query = { service, limit: maxPageSize, state: states.size === 0 ? 'open' : 'all' }
+      const missed = await client.call<Alert[]>('GET', '/alerts', { query })
+      for (const alert of missed.toReversed())
+        if (alert.status !== 'recovered' || states.has(alert.id)) show(alert)
+      continue
+    }
+    const { kind, id, status } = parseEvent<FeedChange>(data, ['kind'])
+    if (kind !== 'alert' || states.get(id) === status) continue
+    const alert = await client.call<Alert>('GET', pathOf(id))
+    if ([undefined, alert.service_id, alert.subject.name].includes(service)) show(alert)
+  }
+}
+
+/** Lines that follow are aligned with those before. */
+const paddedColumns = columns.map((column) => {
+  const width = { STATE: 12, SINCE: 7 }[column.heading] ?? column.heading.length
+  return { ...column, text: (alert: Alert) => column.text(alert).padEnd(width) }
+})
 
 const pathOf = (id: string) => `/alerts/${encodeURIComponent(id)}`
 
