@@ -89,6 +89,8 @@ export async function backupCommand(args: string[], stdin: NodeJS.ReadStream): P
 
 /** Standard input is open as long as the daemon that started this process lives. */
 function endWith(stdin: NodeJS.ReadStream): void {
+  // A file, such as /dev/null, says nothing about a daemon.
+  if (!('unref' in stdin)) throw invalidRequest('--for-daemon needs a pipe of a running berthd')
   stdin.on('close', () => process.exit(1)).resume()
   stdin.unref()
 }

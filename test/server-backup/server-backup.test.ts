@@ -195,6 +195,18 @@ test('what is wrong with a backup is named, and leaves nothing behind', async (t
   equal(await codeOf(Buffer.alloc(0)), 'backup_invalid')
 })
 
+test('the option of the daemon needs its pipe', async (t) => {
+  const dataDir = await filledServer(t)
+  await newKey(dataDir)
+  const args = ['backup', '-', '--data-dir', dataDir, '--for-daemon']
+  const child = spawn(process.execPath, [...programArgs('src/main'), ...args], {
+    cwd: home,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+
+  match(await text(child.stderr), /--for-daemon needs a pipe of a running berthd/)
+})
+
 test('a target that is in use, or not empty, is refused', async (t) => {
   const dataDir = await filledServer(t)
   const key = await newKey(dataDir)
