@@ -1,5 +1,5 @@
-// Backups of the server by `--server-backup-schedule`, one at a time. Those that were missed while the daemon
-// was down are made up for by one. A held server makes none.
+// Backups of the server by `--server-backup-schedule`. One that was asked for comes first. Those that were
+// missed while the daemon was down are made up for by one. A held server makes none.
 
 import { serverBackupName } from '../../domain/backup-files.ts'
 import { nextTime } from '../../domain/schedule.ts'
@@ -7,7 +7,7 @@ import { messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
-import { listServerBackups, type ServerBackupPorts } from './server-backup.ts'
+import { listServerBackups, refuseSecondBackup, type ServerBackupPorts } from './server-backup.ts'
 
 /** Returns the function that stops it. */
 export function startServerBackupSchedule(ports: ServerBackupPorts): () => void {
@@ -41,7 +41,8 @@ async function follow(ports: ServerBackupPorts, schedule: string, signal: AbortS
       at,
     }
     try {
-      await actors.spawn('server-backup', id, input, { by: bySchedule })
+      const also = () => refuseSecondBackup(storage)
+      await actors.spawn('server-backup', id, input, { by: bySchedule, also })
     } catch (error) {
       signal.throwIfAborted()
       logger.warn({ reason: messageOf(error) }, 'a backup of the server could not be started')

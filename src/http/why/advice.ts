@@ -105,6 +105,10 @@ export function adviseOnServerBackup({ error_code: code, place }: FailedRecord &
       return adviseTo('make the recovery key, on the server', 'berthd backup-key')
     case 'backup_place_failed':
       return adviseTo('find what the place rejects', `berth backup-places test ${place}`)
+    case 'not_found':
+      return advise(`add the place ${place} again, or start berthd with another --server-backup-place`)
+    case 'backup_failed':
+      return adviseTo('check the folder and its disk, on the server', 'berthd doctor')
     default:
       return null
   }
