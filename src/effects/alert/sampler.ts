@@ -3,6 +3,7 @@
 import { statfs } from 'node:fs/promises'
 import { cpus, freemem, totalmem } from 'node:os'
 import type { AlertSubject } from '../../../machines/alert.ts'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { alertRule, type RuleCode } from '../../domain/alert-rules.ts'
 import { edgeId } from '../../domain/domains.ts'
@@ -139,15 +140,10 @@ export class AlertSampler {
     const busy = this.#cpuPercent()
     const memory = 100 * (1 - freemem() / totalmem())
     const used = blocks - bfree
-    const of = (rule: RuleCode, value: number, title: string, span: Span): Measured => ({
-      rule,
-      value,
-      title,
-      span,
-      subject: host,
-      serviceId: null,
-      command: 'berth info',
-    })
+    const common = { subject: host, serviceId: null, command: 'berth info' }
+    const of = (rule: RuleCode, value: number, title: string, span: Span): Measured => {
+      return { rule, value, title, span, ...common }
+    }
     return [
       ...(busy === null ? [] : [of('host_cpu', busy, 'The processors of the host are busy', sustained)]),
       of('host_memory', memory, 'The memory of the host is almost used up', sustained),
@@ -201,15 +197,11 @@ export class AlertSampler {
 
   #measureService(row: ServiceRow, usage: UsageSample | null): Measured[] {
     const { id, name } = row
-    const of = (rule: RuleCode, value: number, title: string, span: Span): Measured => ({
-      rule,
-      value,
-      title,
-      span,
-      serviceId: id,
-      command: `berth status ${name}`,
-      subject: { kind: 'service', id, name },
-    })
+    const subject = { kind: 'service', id, name }
+    const common = { subject, serviceId: id, command: `berth status ${name}` }
+    const of = (rule: RuleCode, value: number, title: string, span: Span): Measured => {
+      return { rule, value, title, span, ...common }
+    }
     const { requests, errors, p95_ms: p95 } = this.#ports.traffic(id)
     const { cpuPercent, restarts } = this.#since(row, usage)
     const { settings } = this.#ports
@@ -259,12 +251,8 @@ export class AlertSampler {
       wanted.map(async ({ row: { id }, domain }): Promise<Measured> => {
         const reason = await unreachableReason(domain)
         const subject = { kind: 'domain', id: domain, name: domain }
-        const command = `${reason ?? ''}\nberth domains`
-        const facts = {
-          value: reason === null ? 0 : 1,
-          title: `https://${domain} cannot be reached`,
-          command,
-        }
+        const title = `https://${domain} cannot be reached`
+        const facts = { value: reason === null ? 0 : 1, title, command: `${reason ?? ''}\nberth domains` }
         return { rule: 'domain_unreachable', subject, serviceId: id, span: thrice, ...facts }
       }),
     )
@@ -308,36 +296,19 @@ export class AlertSampler {
     if (Date.parse(at) < sinceMs + hours * hourMs) return null
     const body = `The newest is of ${newest.created_at}.\nberth server-backups`
     const text = { title: 'The backup of the server is late', body }
-    return {
-      isBroken: true,
-      rule: 'server_backup',
-      subject: host,
-      at,
-      number: null,
-      serviceId: null,
-      ...text,
-    }
+    const common = { rule: 'server_backup' as const, subject: host, at, number: null, serviceId: null }
+    return { isBroken: true, ...common, ...text }
   }
 
-  #backupOf(record: Parameters<typeof dueAt>[0] & { id: string; name: string }, at: string): Judgement {
-    const { id, name } = record
+  #backupOf(record: RecordOf<'datastore'>, at: string): Judgement {
+    const { id, name, backup_schedule: schedule, backups_since: since } = record
     const subject = { kind: 'datastore', id, name }
     const hours = this.#book.settings('backup_late', id).threshold ?? 0
-    const due = dueAt(record)
+    const due = schedule === null ? null : nextTime(schedule, new Date(since))
     const common = { rule: 'backup_late' as const, subject, at, number: null }
     if (due === null || Date.parse(at) < due.getTime() + hours * hourMs)
       return { isBroken: false, ...common, reason: 'no backup is due' }
     const body = `It was due at ${due.toISOString()}.\nberth db backups ${name}`
     return { isBroken: true, ...common, serviceId: id, title: `A backup of ${name} is late`, body }
   }
-}
-
-function dueAt({
-  backup_schedule,
-  backups_since,
-}: {
-  backup_schedule: string | null
-  backups_since: string
-}) {
-  return backup_schedule === null ? null : nextTime(backup_schedule, new Date(backups_since))
 }

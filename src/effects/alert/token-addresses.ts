@@ -1,6 +1,7 @@
 // Notices API tokens that are used from a new address. A request reads memory only, once its token and
 // address were seen together.
 import { isIPv6 } from 'node:net'
+import type { Commit } from '../../../storage/store/store.ts'
 import type { Caller } from '../../account/callers.ts'
 import { messageOf } from '../../errors.ts'
 import { isoNow } from '../iso-now.ts'
@@ -41,21 +42,11 @@ export class TokenAddresses {
     if (known.length === 0) return commit((write) => alerts.addAddress(write, id, address))
     const name = tokens.byId(id)?.name ?? 'server token'
     const body = `The address is ${address}. If you do not know it, revoke the token on the page /account.`
-    await this.#book.enter([
-      {
-        isBroken: true,
-        rule: 'token_new_address',
-        subject: { kind: 'token', id, name },
-        at: isoNow(),
-        number: null,
-        serviceId: null,
-        title: `The token ${name} was used from a new address`,
-        body,
-        link: '/account',
-        fadesAfterMs,
-        also: (write) => alerts.addAddress(write, id, address),
-      },
-    ])
+    const title = `The token ${name} was used from a new address`
+    const also = (write: Commit) => alerts.addAddress(write, id, address)
+    const about = { subject: { kind: 'token', id, name }, serviceId: null, link: '/account' }
+    const facts = { rule: 'token_new_address' as const, at: isoNow(), number: null, title, body }
+    await this.#book.enter([{ isBroken: true, ...facts, ...about, fadesAfterMs, also }])
   }
 }
 

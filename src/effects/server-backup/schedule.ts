@@ -3,11 +3,11 @@
 
 import { serverBackupName } from '../../domain/backup-files.ts'
 import { nextTime } from '../../domain/schedule.ts'
-import { messageOf } from '../../errors.ts'
+import { conflict, messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
-import { listServerBackups, refuseSecondBackup, type ServerBackupPorts } from './server-backup.ts'
+import { listServerBackups, type ServerBackupPorts } from './server-backup.ts'
 
 /** Returns the function that stops it. */
 export function startServerBackupSchedule(ports: ServerBackupPorts): () => void {
@@ -41,7 +41,11 @@ async function follow(ports: ServerBackupPorts, schedule: string, signal: AbortS
       at,
     }
     try {
-      const also = () => refuseSecondBackup(storage)
+      // Each reads and writes all that the server has.
+      const also = () => {
+        const running = listServerBackups(storage).find(({ status }) => status === 'running')
+        if (running) throw conflict(`${running.id} is still running`)
+      }
       await actors.spawn('server-backup', id, input, { by: bySchedule, also })
     } catch (error) {
       signal.throwIfAborted()

@@ -5,7 +5,7 @@ import type { FileFacts, FileSlot, machine, WrittenFile } from '../../../machine
 import type { Effects } from '../../../machines/slot.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { folderPlace } from '../../domain/backup-files.ts'
-import { conflict, Failure, messageOf } from '../../errors.ts'
+import { Failure, messageOf } from '../../errors.ts'
 import { measured } from '../../object-storage/measured.ts'
 import { putPushed } from '../../object-storage/pushed.ts'
 import type { BackupPlaces } from '../backup-place/backup-places.ts'
@@ -161,15 +161,6 @@ async function pruneBackups(
         logger.warn({ backup: backup.id, reason: messageOf(error) }, 'it was not deleted'),
       )
   }
-}
-
-/**
- * One at a time, because each reads and writes as much as the server has. Only inside the commit that adds
- * one. Throws `conflict`.
- */
-export function refuseSecondBackup(storage: Pick<Storage, 'actors'>): void {
-  const running = listServerBackups(storage).find(({ status }) => status === 'running')
-  if (running) throw conflict(`${running.id} is still running`)
 }
 
 /** The newest first. Deleted ones are final, so they are not active actors. */

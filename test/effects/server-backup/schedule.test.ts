@@ -1,4 +1,4 @@
-// The schedule of backups of the server beside one that a user asked for.
+// The schedule of backups of the server, and one that a user asked for.
 import { deepEqual } from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'

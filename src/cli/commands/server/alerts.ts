@@ -59,28 +59,26 @@ export function addAlertCommands(program: BerthCommand): void {
 
 const severityStyles: Record<Alert['severity'], Style> = { problem: 'red', warning: 'yellow', info: 'cyan' }
 
-interface ListOptions {
-  all?: boolean
-  limit?: number
-  follow?: boolean
-}
-
+/** Padded, so that lines which follow are aligned. */
 const columns: Column<Alert>[] = [
   { heading: 'ID', text: ({ id }) => id },
   {
     heading: 'SEVERITY',
-    text: ({ severity }) => severity,
+    text: ({ severity }) => severity.padEnd(8),
     style: ({ severity, status }) => (status === 'recovered' ? 'dim' : severityStyles[severity]),
   },
-  { heading: 'STATE', text: ({ status }) => status },
+  { heading: 'STATE', text: ({ status }) => status.padEnd(12) },
   { heading: 'COUNT', text: (alert) => String(alert.count), isRight: true },
-  { heading: 'SINCE', text: ({ created_at }) => age(created_at) },
+  { heading: 'SINCE', text: ({ created_at }) => age(created_at).padEnd(7) },
   { heading: 'WHAT', text: ({ title }) => title, isFlexible: true },
 ]
 
-async function list(cli: Cli, service: string | undefined, options: ListOptions): Promise<number> {
+async function list(
+  cli: Cli,
+  service: string | undefined,
+  { all, limit = 50, follow }: { all?: boolean; limit?: number; follow?: boolean },
+): Promise<number> {
   const { client, out } = cli
-  const { all, limit = 50, follow } = options
   const query = { service, limit, state: all ? 'all' : 'open' }
   const alerts = await client.call<Alert[]>('GET', '/alerts', { query })
   if (follow) await followAlerts(cli, service, alerts)
@@ -91,36 +89,22 @@ async function list(cli: Cli, service: string | undefined, options: ListOptions)
 /** A line whenever the state of an alert changes; equal events that it counts are not shown one by one. */
 async function followAlerts(cli: Cli, service: string | undefined, known: Alert[]): Promise<void> {
   const { client, out } = cli
-  const states = new Map<string, string>()
-  const show = (alert: Alert) => {
-    if (states.get(alert.id) === alert.status) return
-    states.set(alert.id, alert.status)
-    if (out.isJson) out.json(alert)
-    else for (const line of tableLines(out, [alert], paddedColumns).slice(1)) out.print(line)
+  const states = new Map<string, string | null>()
+  const show = (alerts: Alert[], firstLine = 1) => {
+    const news = alerts.filter(({ id, status }) => states.get(id) !== status).toReversed()
+    for (const { id, status } of news) states.set(id, status)
+    if (out.isJson) for (const alert of news) out.json(alert)
+    else for (const line of tableLines(out, news, columns).slice(firstLine)) out.print(line)
   }
-  if (!out.isJson) for (const line of tableLines(out, [], paddedColumns)) out.print(line)
-  for (const alert of known.toReversed()) show(alert)
+  show(known, 0)
+  const query = { service, limit: maxPageSize, state: 'all' }
   for await (const { event, data } of followEvents(cli, '/events')) {
-    if (event !== 'change') {
-      // What happened while the stream was away.
-      const query = { service, limit: maxPageSize, state: states.size === 0 ? 'open' : 'all' }
-      const missed = await client.call<Alert[]>('GET', '/alerts', { query })
-      for (const alert of missed.toReversed())
-        if (alert.status !== 'recovered' || states.has(alert.id)) show(alert)
-      continue
-    }
-    const { kind, id, status } = parseEvent<FeedChange>(data, ['kind'])
-    if (kind !== 'alert' || states.get(id) === status) continue
-    const alert = await client.call<Alert>('GET', pathOf(id))
-    if ([undefined, alert.service_id, alert.subject.name].includes(service)) show(alert)
+    const change = event === 'change' ? parseEvent<FeedChange>(data, ['kind']) : null
+    if (change && (change.kind !== 'alert' || states.get(change.id) === change.status)) continue
+    const alerts = await client.call<Alert[]>('GET', '/alerts', { query })
+    show(alerts.filter((alert) => alert.status !== 'recovered' || states.has(alert.id)))
   }
 }
-
-/** Lines that follow are aligned with those before. */
-const paddedColumns = columns.map((column) => {
-  const width = { STATE: 12, SINCE: 7 }[column.heading] ?? column.heading.length
-  return { ...column, text: (alert: Alert) => column.text(alert).padEnd(width) }
-})
 
 const pathOf = (id: string) => `/alerts/${encodeURIComponent(id)}`
 
