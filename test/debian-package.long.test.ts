@@ -11,7 +11,7 @@ import {
   asAdmin,
   fetchPage,
   givenPackage,
-  packageOfTests,
+  packagesOfTests,
   startVisits,
   useTestImages,
   writeApp,
@@ -23,14 +23,14 @@ import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const into = temporaryDirectory(fileScope())
-let path: string
+let packages: Record<Release, string>
 
 before(async () => {
-  path = await packageOfTests('1.0.0', into)
+  packages = await packagesOfTests(into)
 })
 
 test('has the programs, the service, their documents and one build of each native package', async () => {
-  const files = await filesOf(path)
+  const [files, newer] = await Promise.all([filesOf(packages.bookworm), filesOf(packages.trixie)])
 
   const wanted = [
     'etc/berth/berth.env',
@@ -55,7 +55,13 @@ test('has the programs, the service, their documents and one build of each nativ
     wanted.filter((file) => !files.includes(file)),
     [],
   )
-  assert.equal(files.filter((file) => file.endsWith('.node')).length, 3)
+  const isNative = (file: string) => file.endsWith('.node')
+  assert.equal(files.filter(isNative).length, 3)
+  assert.deepEqual(
+    newer.toSorted().filter((file) => !isNative(file)),
+    files.toSorted().filter((file) => !isNative(file)),
+  )
+  assert.equal(newer.filter(isNative).length, 3)
 })
 
 test('is built for arm64 on any machine', { skip: givenPackage && 'BERTH_PACKAGE is given' }, async () => {
@@ -67,7 +73,10 @@ test('is built for arm64 on any machine', { skip: givenPackage && 'BERTH_PACKAGE
 })
 
 test('lintian finds nothing', { skip: !hasCommand('lintian') && 'needs lintian' }, async () => {
-  assert.equal(await run('lintian', ['--fail-on', 'error,warning', '--allow-root', path]), '')
+  assert.equal(
+    await run('lintian', ['--fail-on', 'error,warning', '--allow-root', ...Object.values(packages)]),
+    '',
+  )
 })
 
 for (const release of ['bookworm', 'trixie'] as const) {
@@ -79,7 +88,7 @@ for (const release of ['bookworm', 'trixie'] as const) {
 async function life(t: TestContext, release: Release): Promise<void> {
   const host = await bootHost(t, await bareRoot(t, release))
   const apt = async (action: string, version?: string) => {
-    const file = version ? basename(await repacked(version)) : 'berth'
+    const file = version ? basename(await repacked(packages[release], version)) : 'berth'
     if (version) await copyFile(join(into, file), join(host.root, file))
     // An upgrade is installed as well.
     const command = `apt-get ${action} --yes --allow-downgrades ${version ? `./${file}` : file}`
@@ -144,8 +153,9 @@ async function filesOf(file: string): Promise<string[]> {
 }
 
 /** The same package, which says that it has another version. */
-async function repacked(version: string): Promise<string> {
-  const [tree, file] = [join(into, version), join(into, `berth_${version}.deb`)]
+async function repacked(path: string, version: string): Promise<string> {
+  const tree = join(into, `${basename(path, '.deb')}-${version}`)
+  const file = `${tree}.deb`
   if (existsSync(file)) return file
   await mkdir(tree)
   await run('dpkg-deb', ['--raw-extract', path, tree])

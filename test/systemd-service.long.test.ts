@@ -9,7 +9,7 @@ import { until } from './support/docker/docker-site.ts'
 import {
   asAdmin,
   fetchPage,
-  packageOfTests,
+  packagesOfTests,
   startVisits,
   useTestImages,
   writeApp,
@@ -19,10 +19,10 @@ import { bareRoot, type Release, whyNoHost } from './support/nspawn/root.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
 const into = temporaryDirectory(fileScope())
-let path: string
+let packages: Record<Release, string>
 
 before(async () => {
-  path = await packageOfTests('1.0.0', into)
+  packages = await packagesOfTests(into)
 })
 
 for (const release of ['bookworm', 'trixie'] as const) {
@@ -32,7 +32,7 @@ for (const release of ['bookworm', 'trixie'] as const) {
 async function service(t: TestContext, release: Release): Promise<void> {
   const root = await bareRoot(t, release)
   let host = await bootHost(t, root)
-  await copyFile(path, join(root, 'berth.deb'))
+  await copyFile(packages[release], join(root, 'berth.deb'))
   await host.script('cd /; apt-get install --yes ./berth.deb 2>&1')
   const image = await useTestImages(host)
   const berth = (command: string) => host.script(`cd /srv/web; ${asAdmin(`berth ${command}`)} 2>&1 || :`)

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { run } from '../support/system/command.ts'
-import { changelog, control } from './control.ts'
+import { changelog, control, type Package } from './control.ts'
 import { copyright } from './copyright.ts'
 import { berthdPage, berthPage } from './man.ts'
-import { type Architecture, addNode, keepRuntimeFiles } from './runtime.ts'
+import { type Architecture, addNode, keepRuntimeFiles, type NodeMajor, nodeReleases } from './runtime.ts'
 
 export interface PackageOptions {
   /** The repository. */
@@ -19,6 +19,8 @@ export interface PackageOptions {
   into: string
   /** That of this machine by default. */
   arch?: Architecture | undefined
+  /** 20 by default, for Debian 12. With 24 it is for Debian 13, and has a version of its own. */
+  node?: NodeMajor | undefined
   /** For dpkg-deb; `-z1` is fast. */
   compression?: string
 }
@@ -31,22 +33,26 @@ export async function buildPackage({
   version: wanted,
   into,
   arch = process.arch as Architecture,
+  node: major = '20',
   compression = '-z6',
 }: PackageOptions): Promise<string> {
-  const version = wanted.replace('-', '~')
+  // An upgrade of Debian 12 to 13 may exchange the package of the same version.
+  const version = wanted.replace('-', '~') + (major === '24' ? '+deb13' : '')
+  const node = nodeReleases[major]
+  const target = { architecture: arch, node }
   const architecture = debianNames[arch]
   if (architecture === undefined) throw new Error(`no package can be built for ${arch}`)
   const root = await mkdtemp(join(tmpdir(), 'berth-package-'))
   try {
     const product = join(root, 'usr/lib/berth')
     await addProduct(home, product, arch)
-    await addNode(product, arch)
-    await put(root, 'usr/share/doc/berth/copyright', await copyright(home, product))
-    await keepRuntimeFiles(product, arch)
+    await addNode(product, target)
+    await put(root, 'usr/share/doc/berth/copyright', await copyright(home, product, node.version))
+    await keepRuntimeFiles(product, target)
     await addPrograms(root)
     await addService(home, root)
     await addPapers(root, { product, version })
-    await addControl(home, root, { version, architecture })
+    await addControl(home, root, { version, architecture, glibc: node.glibc })
     const path = join(into, `berth_${version}_${architecture}.deb`)
     await chmod(root, 0o755)
     await run('dpkg-deb', ['--root-owner-group', '-Zxz', compression, '--build', root, path])
@@ -126,7 +132,7 @@ async function addPapers(root: string, { product, version }: { product: string; 
   await put(root, 'usr/share/doc/berth/changelog.gz', zip(changelog(version)))
 }
 
-async function addControl(home: string, root: string, of: { version: string; architecture: string }) {
+async function addControl(home: string, root: string, of: Omit<Package, 'kibibytes'>) {
   const scripts = join(home, 'systemd/debian')
   for (const name of ['preinst', 'postinst', 'prerm', 'postrm']) {
     const text = await readFile(join(scripts, name), 'utf8')

@@ -1,15 +1,16 @@
 // What dpkg and apt read of the package.
 
-interface Package {
+export interface Package {
   version: string
   architecture: string
   kibibytes: number
+  glibc: string
 }
 
 const { DEBFULLNAME = 'The Berth authors', DEBEMAIL = 'berth@localhost.localdomain' } = process.env
 const maintainer = `${DEBFULLNAME} <${DEBEMAIL}>`
 
-export function control({ version, architecture, kibibytes }: Package): string {
+export function control({ version, architecture, kibibytes, glibc }: Package): string {
   const fields = {
     Package: 'berth',
     Version: version,
@@ -18,7 +19,7 @@ export function control({ version, architecture, kibibytes }: Package): string {
     'Installed-Size': String(kibibytes),
     // The native packages need this glibc. `hostname` and `grep` are of every system.
     Depends: [
-      'libc6 (>= 2.34)',
+      `libc6 (>= ${glibc})`,
       'libstdc++6 (>= 12)',
       'docker.io | docker-ce',
       'git',

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { nodeVersion } from './runtime.ts'
 
 const isLicence = /^(licen[cs]e|copying|copyright|notice|ofl)([.-].*)?$/i
 const isModule = /^(@[^/]+\/)?[^/]+$/
@@ -14,7 +13,7 @@ const contained: Record<string, string> = {
     'Its binaries contain uSockets (Apache-2.0), BoringSSL (Apache-2.0, OpenSSL) and lsquic (MIT).',
 }
 
-export async function copyright(home: string, product: string): Promise<string> {
+export async function copyright(home: string, product: string, nodeVersion: string): Promise<string> {
   const own = await readFile(join(product, 'LICENSE'), 'utf8')
   const node = await readFile(join(product, 'bin/LICENSE'), 'utf8')
   const bundled = await modulesBelow(join(product, 'node_modules'))

@@ -1,31 +1,66 @@
-// Node for the package. Debian 12 has Node 18, and the builds of uWebSockets.js for Node 22 and 24 need a
-// newer glibc (2.38) than it has: so the package has a Node 20 of its own, the same on Debian 12 and 13.
+// Node for the package. The builds of uWebSockets.js for Node 22 and 24 need a newer glibc (2.38) than
+// Debian 12 has, so the package has a Node 20 of its own there, and a Node 24 on Debian 13.
 import { existsSync } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from '../support/system/command.ts'
 
-export const nodeVersion = '20.20.2'
-/** The ABI of Node 20, which names the files of native packages. */
-const nodeAbi = 115
+interface NodeRelease {
+  version: string
+  /** Names the files of native packages. */
+  abi: number
+  /** That of lmdb in its file names. */
+  lmdbAbi: string
+  /** The oldest glibc that the native packages take. */
+  glibc: string
+  /** Of the official binaries, as the registry has them. */
+  integrity: Record<Architecture, string>
+}
 
-/** The official binaries, as the registry has them. */
-const integrity: Record<Architecture, string> = {
-  x64: 'sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==',
-  arm64: 'sha512-LCXJnNTFiyGuYBw2gZSI5OBFMbkjAPt8sqD/NKrWoE2QmDgSubTqFng6GaNJ9EJ8HpxBMGcWWpbbcs4Vo+CnGg==',
+export type NodeMajor = '20' | '24'
+
+export const nodeReleases: Record<NodeMajor, NodeRelease> = {
+  20: {
+    version: '20.20.2',
+    abi: 115,
+    lmdbAbi: 'abi115',
+    glibc: '2.34',
+    integrity: {
+      x64: 'sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==',
+      arm64:
+        'sha512-LCXJnNTFiyGuYBw2gZSI5OBFMbkjAPt8sqD/NKrWoE2QmDgSubTqFng6GaNJ9EJ8HpxBMGcWWpbbcs4Vo+CnGg==',
+    },
+  },
+  24: {
+    version: '24.21.0',
+    abi: 137,
+    lmdbAbi: 'napi',
+    glibc: '2.38',
+    integrity: {
+      x64: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+      arm64:
+        'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+    },
+  },
 }
 
 /** As Node and npm name it. Its native packages are published as binaries: nothing is compiled here. */
 export type Architecture = 'x64' | 'arm64'
 
-export async function addNode(product: string, architecture: Architecture): Promise<void> {
+/** What a package is built for. */
+export interface Target {
+  architecture: Architecture
+  node: NodeRelease
+}
+
+export async function addNode(product: string, { architecture, node }: Target): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'berth-node-'))
   try {
-    const name = `node-linux-${architecture}@${nodeVersion}`
+    const name = `node-linux-${architecture}@${node.version}`
     const pack = ['pack', '--json', '--silent', '--pack-destination', directory, name]
     const [packed] = JSON.parse(await run('npm', pack)) as [{ filename: string; integrity: string }]
-    if (packed.integrity !== integrity[architecture])
+    if (packed.integrity !== node.integrity[architecture])
       throw new Error(`${name} is not the one that was tried: its checksum is ${packed.integrity}`)
     await run('tar', ['-xzf', join(directory, packed.filename), '-C', directory])
     await mkdir(join(product, 'bin'))
@@ -38,12 +73,12 @@ export async function addNode(product: string, architecture: Architecture): Prom
 }
 
 /** Removes what no start reads: documents, tests, types, and builds for other systems and other Nodes. */
-export async function keepRuntimeFiles(product: string, architecture: Architecture): Promise<void> {
+export async function keepRuntimeFiles(product: string, target: Target): Promise<void> {
   const modules = join(product, 'node_modules')
   for (const path of ['lmdb/dependencies', 'lmdb/src', 'argon2/argon2', 'cpu-features', 'uWebSockets.js/src'])
     await rm(join(modules, path), { recursive: true, force: true })
   const isUnread = (path: string) =>
-    unreadFiles.test(path) || (path.endsWith('.node') && !isFor(architecture, path))
+    unreadFiles.test(path) || (path.endsWith('.node') && !isFor(target, path))
   const entries = await readdir(modules, { recursive: true, withFileTypes: true })
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name)
@@ -69,11 +104,11 @@ async function isForeignProgram(path: string): Promise<boolean> {
   return buffer.toString() === '#!'
 }
 
-function isFor(architecture: Architecture, path: string): boolean {
+function isFor({ architecture, node }: Target, path: string): boolean {
   const system = `linux[-_]${architecture}`
   const builds = [
-    `/uWebSockets\\.js/uws_${system}_${nodeAbi}`,
-    `/@lmdb/lmdb-${system}/node\\.abi${nodeAbi}\\.glibc`,
+    `/uWebSockets\\.js/uws_${system}_${node.abi}`,
+    `/@lmdb/lmdb-${system}/node\\.${node.lmdbAbi}\\.glibc`,
     `/argon2/prebuilds/${system}/argon2(\\.armv8)?\\.glibc`,
   ]
   return new RegExp(`(${builds.join('|')})\\.node$`).test(path)

@@ -10,16 +10,19 @@ import { busyboxImage } from '../docker/images.ts'
 import { haproxyImage } from '../docker/server-images.ts'
 import { run } from '../system/command.ts'
 import type { Host } from './host.ts'
+import type { Release } from './root.ts'
 
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 /** BERTH_PACKAGE tries a package that is built already. */
 export const givenPackage = process.env.BERTH_PACKAGE
 
-/** The path of a package of this version. */
-export async function packageOfTests(version: string, into: string): Promise<string> {
-  if (givenPackage) return givenPackage
+/** The paths of packages of the version 1.0.0. */
+export async function packagesOfTests(into: string): Promise<Record<Release, string>> {
+  if (givenPackage) return { bookworm: givenPackage, trixie: givenPackage }
   await run('npm', ['run', '--silent', 'build'], { cwd: home })
-  return buildPackage({ home, version, into, compression: '-z1' })
+  const options = { home, version: '1.0.0', into, compression: '-z1' }
+  const bookworm = await buildPackage(options)
+  return { bookworm, trixie: await buildPackage({ ...options, node: '24' }) }
 }
 
 /** Gives it the images that the edge and the apps of a test need, and returns that of the apps. */
