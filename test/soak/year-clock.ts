@@ -1,0 +1,43 @@
+// A clock that runs ahead of the real one. Everything in this process reads the time from `Date.now`.
+
+export interface YearClock {
+  advance(durationMs: number): void
+  /** Resolves once that time has come. */
+  until(atMs: number, signal: AbortSignal): Promise<void>
+  restore(): void
+}
+
+export function startYearClock(): YearClock {
+  const now = Date.now
+  const waiting = new Set<() => void>()
+  let aheadMs = 0
+  Date.now = () => now() + aheadMs
+  return {
+    advance(durationMs) {
+      aheadMs += durationMs
+      for (const look of [...waiting]) look()
+    },
+    until: (atMs, signal) =>
+      new Promise((resolve, reject) => {
+        const end = () => {
+          waiting.delete(look)
+          signal.removeEventListener('abort', abort)
+        }
+        const look = () => {
+          if (Date.now() < atMs) return
+          end()
+          resolve()
+        }
+        const abort = () => {
+          end()
+          reject(signal.reason)
+        }
+        waiting.add(look)
+        signal.addEventListener('abort', abort)
+        look()
+      }),
+    restore: () => {
+      Date.now = now
+    },
+  }
+}
