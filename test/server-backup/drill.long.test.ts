@@ -1,41 +1,34 @@
 // A drill: a server is backed up while it deploys and restored, with kills at random moments in both.
-// The restored server returns what the original did, but for what belongs to one process or one machine.
-import { deepEqual, equal, ok } from 'node:assert/strict'
+// The restored server returns what the original did, but for what belongs to one process or one machine. It
+// runs with an engine of its own, which has only the images.
+//   BERTH_DRILL_KILLS, BERTH_DRILL_DEPLOYS: how many kills of each, and during how many deploys at least
+import { deepEqual, equal } from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createRecoveryKey } from '../../src/server-backup/keys.ts'
 import { packArchive } from '../support/archive/archive.ts'
-import type { Api } from '../support/daemon/api.ts'
-import { launchDaemon, startDaemon } from '../support/daemon/daemon.ts'
+import { startDaemon } from '../support/daemon/daemon.ts'
 import { programArgs } from '../support/daemon/program.ts'
-import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
-import { operations } from '../support/http/operations.ts'
+import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
+import { ensureEngine } from '../support/docker/engine.ts'
+import { saveImage } from '../support/docker/namespace-engine.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { runInside, whyNoNamespace } from '../support/system/namespace.ts'
+import type { Passed, Restored } from './namespace-run.ts'
+import { readAll } from './responses.ts'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
-const kills = Number(process.env.BERTH_DRILL_KILLS ?? 10)
-const longestMs = 4000
-
-/** What differs between two processes or two points in time; no settings, records or secrets. */
-const transient = new Set([
-  'boot',
-  'container_id',
-  'cpu_percent',
-  'disk_free_bytes',
-  'disk_usage',
-  'held',
-  'last_used_at',
-  'memory_bytes',
-  'restart_count',
-  'started_at',
-  'uptime_seconds',
-])
-/** Numbers and findings of this moment, the log of what happens, and what is not data. */
-const skipped = /metrics|\/doctor|\/activity|\/events|\/openapi|\/machines|\/logs|\/content|\/backups|\/auth/
+/** Of backups, and as many of restores. */
+const kills = Number(process.env.BERTH_DRILL_KILLS ?? 5)
+/** At least so many. */
+const deploys = Number(process.env.BERTH_DRILL_DEPLOYS ?? 4)
+const page = 'from a backup'
+const skip = (await whyNoNamespace()) ?? false
 
 interface Ended {
   code: number | null
@@ -60,49 +53,35 @@ async function berthd(
   return { code, err } satisfies Ended
 }
 
-const random = (mostMs: number) => Math.floor(Math.random() * mostMs)
-
-/** All GET responses of the API with JSON, by path. */
-async function readAll(api: Api): Promise<Record<string, unknown>> {
-  const services = await api.get('/services')
-  const ids: Record<string, string[]> = {
-    services: services.map(({ id }: { id: string }) => id),
-    deploys: [],
+/**
+ * Runs `work` until that many runs of it were killed, at random moments of the time that a whole run takes.
+ * Calls `onEnd` after each, with whether the run came to its end.
+ */
+async function killed(
+  work: (killAfterMs?: number) => Promise<Ended>,
+  onEnd: (isWhole: boolean) => void,
+): Promise<void> {
+  const startedAt = performance.now()
+  deepEqual(await work(), { code: 0, err: '' })
+  const wholeMs = performance.now() - startedAt
+  onEnd(true)
+  for (let count = 0; count < kills; ) {
+    const { code, err } = await work(Math.random() * wholeMs)
+    if (code === null) count += 1
+    else equal(code, 0, err)
+    onEnd(code === 0)
   }
-  for (const id of ids.services!) {
-    const deploys = await api.get(`/services/${id}/deploys`)
-    ids.deploys!.push(...deploys.map((deploy: { id: string }) => deploy.id))
-  }
-  const found: Record<string, unknown> = {}
-  for (const { method, path, isForSession, streams } of operations) {
-    if (method !== 'GET' || isForSession || streams || skipped.test(path) || !path.startsWith('/api/v1'))
-      continue
-    const [, noun] = /^\/api\/v1\/(services|deploys)\/\{id\}/.exec(path) ?? []
-    const parameters = path.match(/\{\w+\}/g) ?? []
-    if (parameters.length > (noun ? 1 : 0)) continue
-    for (const id of noun ? ids[noun]! : ['']) {
-      const place = path.replace('/api/v1', '').replace('{id}', id)
-      const { status, body } = await api.call('GET', place)
-      found[place] = [status, withoutTransient(body)]
-    }
-  }
-  return found
 }
 
-function withoutTransient(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutTransient)
-  if (value === null || typeof value !== 'object') return value
-  const kept = Object.entries(value).filter(([name]) => !transient.has(name) && name !== 'request_id')
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutTransient(inner)]))
-}
+const digestOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
 
-test('a server that was backed up under load and restored is the same server', async (t) => {
+test('a server that was backed up under load and restored is the same server', { skip }, async (t) => {
   const daemon = await startDaemon(t)
   const { api, dataDir, prefix } = daemon
-  const archive = await packArchive(await pageApp('from a backup'))
+  const archive = await packArchive(await pageApp(page))
   const deploy = async (name: string) => {
     const { id } = await api.post(`/services/${name}/deploys/upload`, archive)
-    return id as string
+    return finishedDeploy(api, id as string)
   }
   const names = ['shop', 'web']
   for (const name of names) {
@@ -112,33 +91,49 @@ test('a server that was backed up under load and restored is the same server', a
       instances: 1,
       env: [{ key: 'NAME', value: name }],
     })
-    equal((await finishedDeploy(api, await deploy(name))).status, 'live')
+    equal((await deploy(name)).status, 'live')
   }
   const { key } = await createRecoveryKey(dataDir)
   const folder = temporaryDirectory(t)
   const backup = join(folder, 'server.age')
 
-  // Deploys run during the backups. Every killed backup leaves the earlier file, or none.
+  // Deploys run during the backups. A killed backup leaves the earlier file as it was.
   let isLoaded = true
+  let deployed = 0
   const load = (async () => {
-    while (isLoaded) for (const name of names) await finishedDeploy(api, await deploy(name))
+    for (; isLoaded || deployed < deploys; deployed++) await deploy(names[deployed % names.length]!)
   })()
   const back = (killAfterMs?: number) =>
     berthd(['backup', backup, '--data-dir', dataDir], killAfterMs === undefined ? {} : { killAfterMs })
-  for (let kill = 0; kill < kills; kill++) await back(random(longestMs))
-  const underLoad = await back()
-  deepEqual(underLoad, { code: 0, err: '' })
+  let digest = ''
+  let replaced = 0
+  await killed(back, (isWhole) => {
+    const now = digestOf(backup)
+    // A kill may come between the last step of a backup and its end.
+    if (!isWhole && now !== digest) replaced += 1
+    digest = now
+  })
+  deepEqual(await back(), { code: 0, err: '' })
   isLoaded = false
   await load
+  t.diagnostic(`${kills} killed backups during ${deployed} deploys; ${replaced} were killed at their end`)
+
   const target = join(folder, 'restored')
   const restore = (killAfterMs?: number) =>
     berthd(
       ['restore', backup, '--data-dir', target],
       killAfterMs === undefined ? { input: key } : { input: key, killAfterMs },
     )
-  for (let kill = 0; kill < kills && !existsSync(target); kill++) await restore(random(longestMs))
-  if (!existsSync(target)) deepEqual(await restore(), { code: 0, err: '' })
-  equal(existsSync(`${target}.restoring`), false)
+  let restored = 0
+  await killed(restore, () => {
+    if (!existsSync(target)) return
+    equal(existsSync(`${target}.restoring`), false)
+    restored += 1
+    rmSync(target, { recursive: true })
+  })
+  deepEqual(await restore(), { code: 0, err: '' })
+  t.diagnostic(`${kills} killed restores, and ${restored} that came to their end`)
+  deepEqual(readdirSync(folder).sort(), ['restored', 'server.age'])
 
   // A quiet server is compared: a backup under load shows deploys in the middle.
   equal((await back()).code, 0)
@@ -146,26 +141,20 @@ test('a server that was backed up under load and restored is the same server', a
   const before = await readAll(api)
   const same = join(folder, 'same')
   deepEqual(await berthd(['restore', backup, '--data-dir', same], { input: key }), { code: 0, err: '' })
-  await daemon.stop()
-  const args = ['--prefix', prefix]
-  // The same moment first: what it does not know, the older one removes.
-  for (const directory of [same, target]) {
-    const restored = await launchDaemon({ dataDir: directory, args })
-    try {
-      ok((await restored.api.get('/info')).held !== null)
-      const services = await restored.api.get('/services')
-      deepEqual(services.map(({ name }: { name: string }) => name).sort(), names)
-      if (directory === same) {
-        for (const name of names) {
-          const page = () => fetchPage(restored.api, name).then((text) => text.includes('from a backup'))
-          await until(`${name} to answer`, page)
-        }
-        deepEqual(await readAll(restored.api), before)
-      }
-    } finally {
-      await restored.stop()
-    }
+  const directory = temporaryDirectory(t)
+  for (const name of names) {
+    const { live_deploy_id } = await api.get(`/services/${name}`)
+    const { image } = await api.get(`/deploys/${live_deploy_id}`)
+    await saveImage(await ensureEngine(), image, join(directory, `${name}.tar`))
   }
+  await daemon.stop()
+  const passed: Passed = { directory, dataDirs: [same, target], prefix, page }
+  const url = new URL('./namespace-run.ts', import.meta.url).href
+  const { lines } = await runInside(url, { RESTORE_RUN: JSON.stringify(passed) })
+  const { outcome, failure } = JSON.parse(lines.at(-1)!) as { outcome: Restored; failure?: string }
+  equal(failure, undefined)
+  for (const { names: found, isHeld } of outcome) deepEqual([found, isHeld], [names, true])
+  deepEqual(outcome[0]!.responses, JSON.parse(JSON.stringify(before)))
 })
 
 test('a schedule makes backups, and keeps as many as it should', async (t) => {
