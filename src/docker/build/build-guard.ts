@@ -42,13 +42,13 @@ export function openBuildGuard(
   engineHost: string,
   owner: BuildOwner,
   limits: BuildLimits,
-  { isRoot = process.getuid?.() === 0, socket = buildsSocket } = {},
+  { isRoot = process.getuid?.() === 0, socket = buildsSocket, answerMs = 10_000 } = {},
 ): BuildGuard {
   if (!engineHost.startsWith('unix://')) {
     return openOwnGuard(owner, limits, () => 'the engine may run on another machine')
   }
   if (isRoot) return openOwnGuard(owner, limits, (name) => openBuildCgroup(name, limits))
-  if (existsSync(socket)) return openDistantGuard(socket, owner, limits)
+  if (existsSync(socket)) return openDistantGuard(socket, { owner, limits, answerMs })
   return openOwnGuard(
     owner,
     limits,
@@ -116,7 +116,10 @@ export interface GuardRequest {
 export type GuardReply = { reason: string | null } | ReachedLimits
 
 /** A build runs on without limits when `berth-builds` fails: `notEnforcedReason` then says so. */
-function openDistantGuard(socket: string, owner: BuildOwner, limits: BuildLimits): BuildGuard {
+function openDistantGuard(
+  socket: string,
+  { owner, limits, answerMs }: { owner: BuildOwner; limits: BuildLimits; answerMs: number },
+): BuildGuard {
   const guard: BuildGuard = {
     limits,
     notEnforcedReason: null,
@@ -136,7 +139,7 @@ function openDistantGuard(socket: string, owner: BuildOwner, limits: BuildLimits
     close: () => undefined,
   }
   const connect = async (isEnd: boolean) => {
-    const line = openLine(socket)
+    const line = openLine(socket, answerMs)
     const reply = await line.ask({ owner: { prefix: owner.prefix, serverId: owner.serverId }, limits, isEnd })
     const isAnswered = reply !== null && 'reason' in reply
     guard.notEnforcedReason = isAnswered ? reply.reason : 'berth-builds.service of systemd does not answer'
@@ -145,12 +148,13 @@ function openDistantGuard(socket: string, owner: BuildOwner, limits: BuildLimits
   return guard
 }
 
-const answerMs = 10_000
-
 /** One question at a time. The answer is null when the other side ends, fails, or is silent. */
-function openLine(path: string) {
+function openLine(path: string, answerMs: number) {
   const socket = createConnection(path).on('error', () => socket.destroy())
-  const answers = createInterface({ input: socket })[Symbol.asyncIterator]()
+  const lines = createInterface({ input: socket })
+  // A socket that this side destroys has no end, for which the lines would wait.
+  socket.on('close', () => lines.close())
+  const answers = lines[Symbol.asyncIterator]()
   return {
     async ask(question: GuardRequest | Record<string, never>): Promise<GuardReply | null> {
       const late = setTimeout(() => socket.destroy(), answerMs)

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -120,18 +120,23 @@ test('a daemon that is not root gets the limits from berth-builds, which ends af
   assert.deepEqual(await ended, [0, null])
 })
 
-test('without an answer of berth-builds a build runs, and the limits are not in force', {
-  skip,
-}, async (t) => {
-  const socket = join(temporaryDirectory(t), 'builds.sock')
-  const server = createServer((connection) => connection.destroy()).listen(socket)
-  t.after(() => server.close())
-  const { build, guard } = await openLimited(t, 'buildkit', someLimits, { isRoot: false, socket }, false)
+for (const [name, answer] of Object.entries({
+  ends: (connection: Socket) => connection.destroy(),
+  'is silent': () => undefined,
+}))
+  test(`when berth-builds ${name}, a build runs, and the limits are not in force`, {
+    skip,
+  }, async (t) => {
+    const socket = join(temporaryDirectory(t), 'builds.sock')
+    const server = createServer(answer).listen(socket)
+    t.after(() => server.close())
+    const host = { isRoot: false, socket, answerMs: 500 }
+    const { build, guard } = await openLimited(t, 'buildkit', someLimits, host, false)
 
-  await build(':')
+    await build(':')
 
-  assert.equal(guard.notEnforcedReason, 'berth-builds.service of systemd does not answer')
-})
+    assert.equal(guard.notEnforcedReason, 'berth-builds.service of systemd does not answer')
+  })
 
 /** As systemd does: it listens, and starts the program with the first connection. */
 async function launchBuilds(t: TestContext) {
@@ -148,7 +153,7 @@ async function openLimited(
   t: TestContext,
   name: Name,
   limits: BuildLimits,
-  host?: { isRoot: boolean; socket: string },
+  host?: { isRoot: boolean; socket: string; answerMs?: number },
   isLimited = true,
 ) {
   const site = await openDockerSite(t)
