@@ -36,16 +36,16 @@ export type ShellAnswer =
   | { type: 'exit'; code: number }
   | { type: 'error'; code: string; detail: string; hint?: string }
 
-export const ShellQuery = z.strictObject({
-  instance: z
-    .string()
-    .regex(/^\d{1,3}$/, { error: 'must be the number of an instance' })
-    .optional()
-    .transform((text) => (text === undefined ? undefined : Number(text)))
-    .meta({
-      description: 'The number of the instance, from 0; by default the first that runs.',
-      type: 'integer',
-      pattern: undefined,
-    }),
-})
+export const instanceIndex = z
+  .string()
+  .regex(/^\d{1,3}$/, { error: 'must be the number of an instance' })
+  .optional()
+  .transform((text) => (text === undefined ? undefined : Number(text)))
+  .meta({
+    description: 'The number of the instance, from 0; by default the first that runs.',
+    type: 'integer',
+    pattern: undefined,
+  })
+
+export const ShellQuery = z.strictObject({ instance: instanceIndex })
 export type ShellQuery = z.output<typeof ShellQuery>

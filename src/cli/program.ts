@@ -6,6 +6,7 @@ import { version } from '../version.ts'
 import { openSession } from './client/session.ts'
 import { BerthCommand, perform, printFailure } from './command.ts'
 import { addBlueprintCommands } from './commands/blueprint.ts'
+import { addCopyCommands } from './commands/cp.ts'
 import { addBackupPlaceCommands } from './commands/data/backup-places.ts'
 import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
@@ -62,7 +63,14 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
   ],
   'Services:': [addServiceCommands, addEnvCommands, addDomainCommands, addCertificateCommands],
   'Blueprints:': [addBlueprintCommands, addImportCommands],
-  'What runs:': [addStatusCommands, addOpenCommands, addLogCommands, addShellCommands, addInstanceCommands],
+  'What runs:': [
+    addStatusCommands,
+    addOpenCommands,
+    addLogCommands,
+    addShellCommands,
+    addCopyCommands,
+    addInstanceCommands,
+  ],
   'Jobs:': [addJobCommands, addScheduleCommands],
   'Data:': [addDatastoreCommands, addBackupPlaceCommands, addDiskCommands, addTrashCommands],
   'Server:': [

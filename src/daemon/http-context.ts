@@ -4,6 +4,7 @@ import { type Config, parseListen } from '../config/config.ts'
 import { diskName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
+import { openFiles } from '../effects/files.ts'
 import { openGitAccounts } from '../effects/git-connection/git-accounts.ts'
 import { openShells } from '../effects/shells.ts'
 import { typed } from '../git/repository.ts'
@@ -78,6 +79,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     actors: parts.supervisor,
     observe: createObserver(ports),
     doctor: createDoctor(config, ports),
+    files: openFiles(ports),
     shells: openShells(ports),
     backupPlaces: ports.places,
     serverBackups: ports.serverBackups,

@@ -33,9 +33,11 @@ export interface Shell extends InteractiveExec {
   start(start: ShellStart, events: ShellEvents): Promise<void>
 }
 
-type Ports = Pick<DatastorePorts, 'datastores' | 'owner' | 'storage'> & {
-  instances: Pick<Instances, 'inspect' | 'list' | 'open'>
+type ContainerPorts = Pick<DatastorePorts, 'owner' | 'storage'> & {
+  instances: Pick<Instances, 'inspect' | 'list'>
 }
+
+type Ports = ContainerPorts & Pick<DatastorePorts, 'datastores'> & { instances: Pick<Instances, 'open'> }
 
 const maxShells = 16
 
@@ -99,10 +101,13 @@ async function run(
   return ports.instances.open(container, { argv: args.length > 0 ? [...args] : ['/bin/sh'] }, options)
 }
 
-type InstancePlace = Exclude<ShellPlace, { kind: 'datastore' }>
+export type InstancePlace = Exclude<ShellPlace, { kind: 'datastore' }>
 
 /** Throws `conflict` if nothing runs there. */
-async function containerOf({ storage, owner, instances }: Ports, place: InstancePlace): Promise<string> {
+export async function containerOf(
+  { storage, owner, instances }: ContainerPorts,
+  place: InstancePlace,
+): Promise<string> {
   if (place.kind === 'job-run') {
     const name = jobName(owner, storage.nameOf(place.serviceId) ?? '', place.id)
     if ((await instances.inspect(name))?.state === 'running') return name

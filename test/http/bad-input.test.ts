@@ -23,7 +23,7 @@ function addressOf({ path }: Operation): string {
 
 function neededQuery({ parameters }: Operation): string {
   const needed = parameters.filter((one) => one.in === 'query' && one.required)
-  return needed.map(({ name }) => `${name}=99&`).join('')
+  return needed.map(({ name }) => `${name}=${name === 'path' ? '/' : 99}&`).join('')
 }
 
 function propertiesOf({ body }: Operation): [name: string, schema: Schema][] {

@@ -7,7 +7,7 @@ import { errorCodes } from '../../machines/error-codes.ts'
 
 const folders = ['archive', 'docker', 'dns', 'edge/acme', 'effects', 'git']
 /** Codes that no record shows: they prevent the start of berthd, or are handled by their caller. */
-const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'unavailable']
+const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'path_not_found', 'unavailable']
 
 test('every failure code in the effects is listed', () => {
   const files = folders.flatMap((folder) => {

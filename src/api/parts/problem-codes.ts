@@ -41,6 +41,7 @@ export const problemCodes = {
   cross_site_request: kind(403, "The browser's request does not come from a page of this server."),
   invalid_secret: kind(403, 'The secret of the terminal login is wrong.'),
   not_found: kind(404, 'The resource does not exist.'),
+  path_not_found: kind(404, 'There is no such path in the instance or on the disk.'),
   source_not_found: kind(404, 'The repository or the branch does not exist, or is not visible.'),
   method_not_allowed: kind(
     405,

@@ -112,6 +112,24 @@ export function readBody(response: Response): Promise<string> {
   return readText(response, maxMib.answer)
 }
 
+/** The body of a response that is not text. Throws CliFailure: exit 5 if it is incomplete. */
+export async function* piecesOf(
+  { client, signal }: { client: Client; signal: AbortSignal },
+  response: Response,
+): AsyncGenerator<Buffer> {
+  const pieces = (response.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+  const next = () =>
+    pieces.next().catch(() => {
+      throw signal.aborted ? interruption() : incompleteResponse(client.url)
+    })
+  try {
+    for (let one = await next(); !one.done; one = await next())
+      yield Buffer.from(one.value.buffer, one.value.byteOffset, one.value.byteLength)
+  } finally {
+    await pieces.return?.()
+  }
+}
+
 /** `/services/shop`: an id works too. */
 export function servicePath(name: string): string {
   return `/services/${encodeURIComponent(name)}`

@@ -29,7 +29,7 @@ export async function packSource(source: Source, options: PackOptions): Promise<
   const archive = pack()
   const file = await openUnlinked()
   const meter = createMeter()
-  const filled = fill(archive, source, options).catch((error: unknown) => {
+  const filled = packEntries(archive, source, options).catch((error: unknown) => {
     archive.destroy(error as Error)
     throw error
   })
@@ -88,21 +88,43 @@ function createMeter() {
   return { stream, sizeBytes: () => sizeBytes }
 }
 
-async function fill(archive: Pack, { folder, entries }: Source, options: PackOptions): Promise<void> {
-  for (const entry of entries) {
+interface PackedEntries {
+  folder: string
+  entries: Iterable<SourceEntry> | AsyncIterable<SourceEntry>
+}
+
+interface EntryOptions extends PackOptions {
+  /** What differs from the header of a source. */
+  change?: (entry: SourceEntry) => Partial<Header>
+}
+
+/** Ends the archive. Throws CliFailure for an unreadable or changing file. */
+export async function packEntries(
+  archive: Pack,
+  { folder, entries }: PackedEntries,
+  options: EntryOptions,
+): Promise<void> {
+  for await (const entry of entries) {
     options.signal.throwIfAborted()
-    if (entry.kind === 'file') await packFile(archive, folder, entry, options)
-    else await packEmpty(archive, headerOf(entry))
+    const header = { ...headerOf(entry), ...options.change?.(entry) }
+    if (entry.kind === 'file') await packFile(archive, { folder, entry, header }, options)
+    else await packEmpty(archive, header)
   }
   archive.finalize()
 }
 
-async function packFile(archive: Pack, folder: string, entry: SourceEntry, options: PackOptions) {
+interface PackedFile {
+  folder: string
+  entry: SourceEntry
+  header: EntryHeader
+}
+
+async function packFile(archive: Pack, { folder, entry, header: given }: PackedFile, options: PackOptions) {
   const { signal, onPacked } = options
   const file = await openWithoutFollowing(folder, entry.path)
   try {
     const { size } = await file.stat()
-    const header = { ...headerOf(entry), size }
+    const header = { ...given, size }
     if (size === 0) return await packEmpty(archive, header)
     // A file that grows during packing is truncated, because the archive already contains its size.
     const content = file.createReadStream({ end: size - 1, autoClose: false })

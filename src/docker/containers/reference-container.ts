@@ -11,12 +11,14 @@ interface Reference {
   actorId: string
   image: string
   volume?: { name: string; mountPath: string }
+  /** Whether only the volume can be written to. */
+  isReadOnly?: boolean
 }
 
 /** Null if the engine does not have the image. The container is removed afterwards. */
 export async function withReference<T>(
   scope: EngineScope,
-  { key, actorId, image, volume }: Reference,
+  { key, actorId, image, volume, isReadOnly = false }: Reference,
   work: (container: Container) => Promise<T>,
 ): Promise<T | null> {
   const { docker, call } = scope.engine
@@ -26,7 +28,11 @@ export async function withReference<T>(
     Image: image,
     Entrypoint: ['none'],
     Labels: { ...ownerLabels(scope.owner), [labels.kind]: toolKind, [labels.id]: actorId },
-    HostConfig: { NetworkMode: 'none', Mounts: volume ? [toMount(volume)] : [] },
+    HostConfig: {
+      NetworkMode: 'none',
+      ReadonlyRootfs: isReadOnly,
+      Mounts: volume ? [toMount(volume)] : [],
+    },
   }
   const create = () =>
     call(`create ${name}`, (abortSignal) => docker.createContainer({ ...options, abortSignal }))

@@ -11,6 +11,7 @@ import type { EdgeSettings } from '../../domain/domains.ts'
 import type { BackupPlaces } from '../../effects/backup-place/backup-places.ts'
 import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
+import type { Files } from '../../effects/files.ts'
 import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
 import type { Shells } from '../../effects/shells.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
@@ -38,6 +39,8 @@ export interface HttpContext {
   observe: Observer
   /** Looks at the host. Calls within some seconds share one look. */
   doctor(): Promise<Doctor>
+  /** Files of instances and disks. */
+  files: Files
   /** Interactive commands in containers. */
   shells: Shells
   backupPlaces: BackupPlaces

@@ -163,6 +163,7 @@ async function sendFile(parts: ResponderParts, pending: PendingRequest, download
   if (caller) parts.streams.admit(caller, stream)
   try {
     for await (const piece of content) await stream.write(piece)
+    stream.finish()
   } catch (error) {
     if (codeOf(error) !== 'client_left') parts.logger.error({ err: error, source }, 'a file cannot be sent')
   }

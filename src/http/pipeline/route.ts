@@ -193,10 +193,10 @@ export class WebSocketUpgrade {
 }
 
 export class Download {
-  /** `source` is for the log. */
+  /** `source` is for the log. The size is null if it is not known. */
   constructor(
     readonly source: string,
-    readonly sizeBytes: number,
+    readonly sizeBytes: number | null,
     readonly fileName: string,
     readonly content: AsyncIterable<Uint8Array>,
   ) {}

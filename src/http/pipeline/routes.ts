@@ -15,6 +15,7 @@ import { doctorRoutes } from '../routes/doctor.ts'
 import { domainRoutes } from '../routes/domains.ts'
 import { edgeRoutes } from '../routes/edge.ts'
 import { envRoutes } from '../routes/env.ts'
+import { fileRoutes } from '../routes/files.ts'
 import { gitConnectionRoutes } from '../routes/git-connections.ts'
 import { inspectRoutes } from '../routes/inspect.ts'
 import { jobRoutes } from '../routes/jobs.ts'
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = [
   ...datastoreRoutes,
   ...upgradeRoutes,
   ...shellRoutes,
+  ...fileRoutes,
   ...backupPlaceRoutes,
   ...backupRoutes,
   ...serverBackupRoutes,

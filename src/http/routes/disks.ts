@@ -72,6 +72,13 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
     }))
 }
 
+/** A disk outside of the trash. */
+export async function findDisk({ observe, storage }: HttpContext, name: string) {
+  const disk = (await observe.disks()).find((one) => one.name === name)
+  if (disk && removalOf(storage, disk) === null) return disk
+  throw notFound('there is no such disk', 'berth disks lists them')
+}
+
 async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<undefined> {
   const { context, params, query } = call
   const { actors, observe, storage } = context

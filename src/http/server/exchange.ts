@@ -130,7 +130,7 @@ export class Exchange implements Request, Response, BodySource {
     return stream
   }
 
-  startDownload(headers: HeaderList, totalBytes: number): DownloadStream {
+  startDownload(headers: HeaderList, totalBytes: number | null): DownloadStream {
     const isClosed = this.isDone
     const download = createDownloadStream(isClosed ? closedSocket : this.res, totalBytes)
     this.onAbort = () => download.abort()

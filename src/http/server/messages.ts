@@ -29,8 +29,8 @@ export interface Response {
   /** Sends once; later calls, and calls after the client left, do nothing. `close` ends the connection. */
   send(status: number, headers: HeaderList, body?: string | Uint8Array, close?: boolean): void
   stream(headers: HeaderList, isText?: boolean): EventStream
-  /** Starts a body of that size, which is written with backpressure. */
-  startDownload(headers: HeaderList, totalBytes: number): DownloadStream
+  /** Starts a body of that size, or of an unknown one, which is written with backpressure. */
+  startDownload(headers: HeaderList, totalBytes: number | null): DownloadStream
   /** Only if `isUpgrade` of the request is true. */
   upgrade(headers: HeaderList): WebSocket
 }

@@ -186,7 +186,11 @@ async function entryFor({ signedIn, call, storage }: AccountApi, route: Route): 
   const [{ id: last } = { id: '' }] = storage.audit.page({ limit: 1 }).records
   const type = route.isPage ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
   const headers = { 'sec-fetch-site': 'same-origin', cookie: browser.cookie, ...type }
-  await call(route.method, addressOf(route), { token: null, headers, body: route.isPage ? 'act=none' : '{}' })
+  await call(route.method, addressOf(route), {
+    token: null,
+    headers,
+    ...(route.method !== 'GET' && { body: route.isPage ? 'act=none' : '{}' }),
+  })
   return eventually(`the entry of ${wanted}`, () => {
     const { records } = storage.audit.page({ limit: 50 })
     return records.find(({ id, action }) => id > last && action === wanted)
@@ -203,6 +207,8 @@ test('actions are stable codes', () => {
     ['GET', '/api/v1/datastores/{id}/client', 'datastore.client'],
     ['GET', '/api/v1/services/{id}/shell', 'service.shell'],
     ['GET', '/api/v1/jobs/{job_id}/shell', 'job.shell'],
+    ['GET', '/api/v1/services/{id}/files', 'service.file'],
+    ['PUT', '/api/v1/disks/{name}/files', 'disk.set_file'],
     ['POST', '/api/v1/edge/upgrade', 'edge.upgrade'],
     ['POST', '/api/v1/auth/login', 'account.login'],
     ['DELETE', '/api/v1/auth/sessions', 'session.delete'],

@@ -122,6 +122,10 @@ export const cheapHasher = {
   verify: async (known: string, password: string) => known !== dummyHash && verify(known, password),
 }
 
+function nothingRuns(): never {
+  throw new Error('nothing runs here')
+}
+
 const noWildcard = { wildcard: null, wildcard_by: null }
 export function createContext(storage: Storage): HttpContext {
   const placesIn = (name: string) =>
@@ -156,11 +160,8 @@ export function createContext(storage: Storage): HttpContext {
     actors: createActors(storage),
     // A copy per test, because tests replace parts of it.
     observe: { ...calm },
-    shells: {
-      open() {
-        throw new Error('nothing runs here')
-      },
-    },
+    files: { inspect: nothingRuns, read: nothingRuns, write: nothingRuns },
+    shells: { open: nothingRuns },
     git: openGitAccounts(gitPorts(storage, noActors)),
     traffic: null,
     dashboard: null,

@@ -259,9 +259,11 @@ export const borders: Border[] = [
     node: true,
     values: [
       'src/cli/',
+      'src/archive/',
       'src/async/',
       'src/blueprint/',
       'src/control-sequences.ts',
+      'src/errors.ts',
       'src/version.ts',
       'src/domain/dockerfiles.ts',
       'src/domain/domains.ts',

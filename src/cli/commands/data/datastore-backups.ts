@@ -6,7 +6,7 @@ import { fstatSync } from 'node:fs'
 import type { Backup, Restore } from '../../../api/backup.ts'
 import type { Datastore } from '../../../api/datastore.ts'
 import { size } from '../../../quantities.ts'
-import { incompleteResponse, readJson } from '../../client/client.ts'
+import { piecesOf, readJson } from '../../client/client.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { datastorePath } from '../../datastore/datastore.ts'
@@ -186,16 +186,10 @@ async function printBackup(cli: Cli, { id, size_bytes: sizeBytes, sha256 }: Back
     summary: () => size(bytes),
   }
   await showStep(out, step, async () => {
-    const pieces = response.body as AsyncIterable<Uint8Array>
-    try {
-      for await (const piece of pieces) {
-        hash.update(piece)
-        bytes += piece.length
-        if (!stdout.write(piece)) await once(stdout, 'drain')
-      }
-    } catch (error) {
-      if (cli.signal.aborted) throw interruption()
-      throw (error as { code?: string }).code === 'EPIPE' ? error : incompleteResponse(client.url)
+    for await (const piece of piecesOf(cli, response)) {
+      hash.update(piece)
+      bytes += piece.length
+      if (!stdout.write(piece)) await once(stdout, 'drain')
     }
   })
   if (bytes === sizeBytes && hash.digest('hex') === sha256) return

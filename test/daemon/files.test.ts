@@ -1,0 +1,156 @@
+// `berth cp` with real containers: files, folders and archives, into instances and disks and back.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
+import { runBerth } from '../support/cli/berth.ts'
+import { sharedWorker } from '../support/daemon/jobs.ts'
+import { fileScope } from '../support/daemon/scope.ts'
+import { until } from '../support/daemon/service.ts'
+import { daemonSuite } from '../support/daemon/suite.ts'
+import { siteServerImage } from '../support/docker/server-images.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
+
+const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
+const aWorker = sharedWorker(fileScope(), suite, { disk_mount_path: '/data' })
+
+type Options = NonNullable<Parameters<typeof runBerth>[2]>
+
+const berth = (t: TestContext, words: string[], options: Options = {}) =>
+  runBerth(t, words, { daemon: suite.daemon, ...options })
+
+const cp = async (t: TestContext, cwd: string, from: string, to: string) => {
+  const { code, stderr } = await berth(t, ['cp', from, to], { cwd })
+  assert.equal(code, 0, stderr)
+}
+
+test('files and folders go in and come back as they were, for the owner of the folder', async (t) => {
+  const { name } = await aWorker()
+  const cwd = temporaryDirectory(t)
+  const bytes = randomBytes(3_000_000)
+  mkdirSync(join(cwd, 'photos/old/empty'), { recursive: true })
+  writeFileSync(join(cwd, 'photos/one.bin'), bytes)
+  writeFileSync(join(cwd, 'photos/old/run.sh'), 'echo hi\n')
+  chmodSync(join(cwd, 'photos/old/run.sh'), 0o755)
+  symlinkSync('old/run.sh', join(cwd, 'photos/run'))
+  await berth(t, ['ssh', name, '--', 'mkdir /data/owned; chown 7:8 /data/owned; ln -s owned /data/link'])
+
+  await cp(t, cwd, 'photos', `${name}:/data/link`)
+  await cp(t, cwd, 'photos/one.bin', `${name}:/data/new.bin`)
+  const listing =
+    'cd /data/owned/photos && stat -c "%n %u:%g %a" . one.bin old/run.sh old/empty && readlink run'
+  const { stdout } = await berth(t, ['ssh', name, '--', listing])
+  assert.deepEqual(stdout.trim().split('\n'), [
+    '. 7:8 755',
+    'one.bin 7:8 644',
+    'old/run.sh 7:8 755',
+    'old/empty 7:8 755',
+    'old/run.sh',
+  ])
+
+  await cp(t, cwd, `${name}:/data/link/photos`, 'again')
+  await cp(t, cwd, `${name}:/data/new.bin`, '.')
+  assert.deepEqual(readFileSync(join(cwd, 'again/one.bin')), bytes)
+  assert.deepEqual(readFileSync(join(cwd, 'new.bin')), bytes)
+  assert.equal(readFileSync(join(cwd, 'again/run'), 'utf8'), 'echo hi\n')
+  assert.equal(statSync(join(cwd, 'again/old/run.sh')).mode & 0o777, 0o755)
+
+  const entries = await until('the outcomes', async () => {
+    const { entries } = { entries: await suite.api.get('/audit?limit=50') }
+    const copies = entries.filter(({ action }: { action: string }) => /_?file$/.test(action))
+    return copies.every(({ finished_at }: { finished_at: string | null }) => finished_at) && copies
+  })
+  const known = entries.map((entry: { action: string; service_name: string; status: number }) => [
+    entry.action,
+    entry.service_name,
+    entry.status,
+  ])
+  assert.deepEqual(known, [
+    ['service.file', name, 200],
+    ['service.file', name, 200],
+    ['service.set_file', name, 204],
+    ['service.set_file', name, 204],
+  ])
+})
+
+test('a tar passes through standard input and output', async (t) => {
+  const { name } = await aWorker()
+  const out = binaryOutput()
+  const content = randomBytes(100_000)
+  const tar = Buffer.concat([
+    tarHeader({ name: 'raw', size: content.length.toString(8).padStart(11, '0') }),
+    content,
+    Buffer.alloc(512 - (content.length % 512)),
+    tarEnd,
+  ])
+  const put = await berth(t, ['cp', '-', `${name}:/data`], { stdin: Readable.from([tar]) })
+  assert.deepEqual(put, { code: 0, stdout: '', stderr: '' })
+  assert.equal((await berth(t, ['cp', `${name}:/data/raw`, '-'], { stdout: out.stream })).code, 0)
+  assert.ok(out.bytes().includes(content))
+  const garbage = await berth(t, ['cp', '-', `${name}:/data`], { input: 'no tar, '.repeat(1000) })
+  assert.equal(garbage.code, 1)
+  assert.match(garbage.stderr, /the archive cannot be extracted/)
+  assert.match((await berth(t, ['cp', '-', `${name}:/data`])).stderr, /the body is empty/)
+})
+
+test('a disk is reached while nothing runs, and nothing is written beside it', async (t) => {
+  const { name, id } = await aWorker()
+  const cwd = temporaryDirectory(t)
+  writeFileSync(join(cwd, 'notes'), 'kept\n')
+  await berth(t, ['ssh', name, '--', 'ln -s /etc /data/out; ln -s / /data/root'])
+  await berth(t, ['suspend', name])
+  const refused = await berth(t, ['cp', 'notes', `${name}:/data/`], { cwd })
+  assert.match(refused.stderr, /no instance of \S+ is running/)
+
+  const disk = `disk:${suite.daemon.prefix}-${id}`
+  await cp(t, cwd, 'notes', `${disk}:/`)
+  await cp(t, cwd, `${disk}:/../notes`, 'back')
+  await cp(t, cwd, `${disk}:/`, 'all')
+  assert.equal(readFileSync(join(cwd, 'back'), 'utf8'), 'kept\n')
+  assert.equal(readFileSync(join(cwd, 'all/notes'), 'utf8'), 'kept\n')
+  const out = await berth(t, ['cp', '-', `${disk}:/root/tmp`], {
+    stdin: Readable.from([await packTar([{ name: 'x', content: 'x' }])]),
+  })
+  assert.deepEqual([out.code, /is on a read-only file system/.test(out.stderr)], [1, true], out.stderr)
+  const outside = await berth(t, ['cp', 'notes', `${disk}:/out/notes`], { cwd })
+  assert.deepEqual(
+    [outside.code, /a link that leads out of the disk, to \/etc/.test(outside.stderr)],
+    [1, true],
+  )
+  assert.match((await berth(t, ['cp', `disk:nonesuch:/`, 'x'])).stderr, /there is no such disk/)
+  assert.equal((await berth(t, ['resume', name])).code, 0)
+  await until('the instance', async () => (await berth(t, ['ssh', name, '--', 'true'])).code === 0)
+})
+
+test('wrong paths are refused with a reason', async (t) => {
+  const { name } = await aWorker()
+  const cwd = temporaryDirectory(t)
+  writeFileSync(join(cwd, 'notes'), 'x')
+  mkdirSync(join(cwd, 'folder'))
+  const said = async (...words: string[]) => {
+    const { code, stderr } = await berth(t, ['cp', ...words], { cwd })
+    return `${code}: ${stderr.replaceAll(name, 'NAME').replaceAll('\n', ' ').trim()}`
+  }
+  assert.match(await said(`${name}:/nonesuch`, '.'), /^3: .*there is no \/nonesuch there/)
+  assert.match(await said('notes', `${name}:/nonesuch/notes`), /^3: .*there is no folder \/nonesuch there/)
+  assert.match(await said('folder', `${name}:/etc/passwd`), /^1: .*exists and is not a folder/)
+  assert.match(await said('gone', `${name}:/tmp`), /^2: .*cannot read gone: it does not exist/)
+  assert.match(await said('notes', 'folder'), /^2: .*one side is a path here/)
+  assert.match(await said('notes', `${name}:tmp`), /^2: .*must begin with a slash/)
+  assert.match(await said('notes', 'nonesuch:/tmp'), /^3: /)
+  assert.match(await said(`${name}:/etc`, 'notes'), /^1: .*exists and is not a folder/)
+})
+
+function binaryOutput() {
+  const pieces: Buffer[] = []
+  const stream = new Writable({
+    write(piece, _, done) {
+      pieces.push(piece)
+      done()
+    },
+  })
+  return { stream, bytes: () => Buffer.concat(pieces) }
+}
