@@ -20,12 +20,12 @@ test('the feed of the dashboard', inBrowser, async (t) => {
     await tab.waitForSelector(`::-p-text(${text})`, patience)
   }
 
-  await t.test('the list is there after seven requests, and is silent while nothing happens', async () => {
+  await t.test('the list is there after nine requests, and is silent while nothing happens', async () => {
     await page.goto(`${site.url}/services`)
     await shows(page, 'Building')
     await page.waitForSelector('[data-kind="live"]', patience)
     const sent = requests.splice(0).filter((path) => !path.includes('/events') && path !== '/berth.svg')
-    assert.ok(sent.length <= 7, sent.join('\n'))
+    assert.ok(sent.length <= 9, sent.join('\n'))
     assert.equal(new Set(sent).size, sent.length, 'nothing is requested twice')
     // The palette is loaded when the page has nothing else to do.
     await page.waitForRequest((request) => request.url().includes('palette'), patience).catch(() => null)

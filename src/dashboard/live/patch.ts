@@ -20,10 +20,15 @@ const partsOf: Record<string, string[]> = {
   service: ['status'],
 }
 
+/** The lists of what belongs to no service. */
+const listsOf: Record<string, string> = { alert: 'alerts' }
+
 export function applyChange(client: QueryClient, change: FeedChange): void {
   const { kind, id, service_id: serviceId, transition } = change
   const isSameStatus = transition !== null && show(client, serviceId, transition)
   if (kind !== 'service') void readAgain(client, transition?.actor_id ?? id, isSameStatus)
+  const list = listsOf[kind]
+  if (list) void refresh(list, () => client.invalidateQueries({ queryKey: [list] }))
   if (isSameStatus || serviceId === null) return
   for (const part of partsOf[kind] ?? []) {
     const queryKey = ['service', serviceId, part]

@@ -3,6 +3,7 @@ import { Outlet, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { UpdateBar } from './connection.tsx'
 import styles from './frame.module.css'
+import { HeldBar } from './held.tsx'
 import { pageEntries } from './pages.ts'
 import { Rail } from './rail.tsx'
 import { ShortcutList } from './shortcut-list.tsx'
@@ -26,6 +27,7 @@ export function Frame() {
       ))}
       <main id="page" className={styles.main}>
         <UpdateBar />
+        <HeldBar />
         <Outlet />
       </main>
       {open === 'shortcuts' && <ShortcutList onClose={() => setOpen(null)} />}

@@ -1,6 +1,6 @@
 // The pages that are always in reach.
 import type { LinkProps } from '@tanstack/react-router'
-import { Activity, BookOpen, Boxes, CircleUserRound, type LucideIcon, Workflow } from 'lucide-react'
+import { Activity, Bell, BookOpen, Boxes, CircleUserRound, type LucideIcon, Workflow } from 'lucide-react'
 
 interface PageEntry {
   to: NonNullable<LinkProps['to']>
@@ -12,6 +12,7 @@ interface PageEntry {
 
 export const pageEntries: PageEntry[] = [
   { to: '/services', label: 'Services', icon: Boxes, letter: 's' },
+  { to: '/alerts', label: 'Alerts', icon: Bell, letter: 'w' },
   { to: '/activity', label: 'Activity', icon: Activity, letter: 'a' },
   { to: '/charts', label: 'Charts', icon: Workflow, letter: 'c' },
 ]

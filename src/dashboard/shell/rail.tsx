@@ -1,6 +1,7 @@
 // The pages of the server: at the left, as icons on a narrow screen, and at the bottom on a phone.
 import { Link } from '@tanstack/react-router'
 import { Search } from 'lucide-react'
+import { AlertBadge } from '../alert/badge.tsx'
 import { ConnectionPill } from './connection.tsx'
 import { documents, pageEntries } from './pages.ts'
 import { Preferences } from './preferences.tsx'
@@ -24,6 +25,7 @@ export function Rail({ onSearch, onShortcuts }: { onSearch(): void; onShortcuts(
         <Link key={label} to={to} className={styles.page} title={label}>
           <Icon size={iconSize} aria-hidden="true" />
           <span className={styles.label}>{label}</span>
+          {to === '/alerts' && <AlertBadge />}
         </Link>
       ))}
       <span className={styles.rest}>

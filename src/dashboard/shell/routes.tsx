@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import type { ActivityFilter } from '../activity/queries.ts'
+import { openAlertsQuery } from '../alert/queries.ts'
 import type { ChartsSearch } from '../charts/charts.tsx'
 import { deployQuery } from '../deploy/queries.ts'
 import { jobQuery } from '../job/queries.ts'
@@ -16,6 +17,7 @@ import { toLogPlace } from '../service/log-place.ts'
 import { serviceQuery, servicesQuery } from '../service/queries.ts'
 import { Services } from '../service/services.tsx'
 import { Frame } from './frame.tsx'
+import { heldQuery } from './held.tsx'
 import { LoadProblem, NotFound } from './problem.tsx'
 import { signInPath } from './sign-in.ts'
 
@@ -35,6 +37,7 @@ const root = createRootRouteWithContext<Context>()({
     if (connection.kind === 'signed-out') location.assign(signInPath(href))
     else if (newVersion !== null) location.assign(href)
   },
+  loader: ({ context }) => soon(context.client.prefetchQuery(heldQuery)),
   component: Frame,
   notFoundComponent: NotFound,
   errorComponent: LoadProblem,
@@ -120,6 +123,13 @@ const job = createRoute({
   component: lazyRouteComponent(() => import('../job/job.tsx'), 'JobPage'),
 })
 
+const alerts = createRoute({
+  getParentRoute: () => root,
+  path: '/alerts',
+  loader: ({ context }) => soon(context.client.prefetchQuery(openAlertsQuery)),
+  component: lazyRouteComponent(() => import('../alert/alerts.tsx'), 'AlertsPage'),
+})
+
 const activity = createRoute({
   getParentRoute: () => root,
   path: '/activity',
@@ -160,6 +170,7 @@ export function createAppRouter(client: QueryClient) {
     serviceLogs,
     jobs,
     job,
+    alerts,
     activity,
     charts,
     chart,

@@ -45,7 +45,15 @@ function takes(path: string, handler: Handler<z.ZodUnknown>, signsIn = false) {
 const asset = (type: string, body: string) => () => new Raw(200, type, body)
 
 /** Each with up to so many further segments. The dashboard finds out by itself what to show. */
-const dashboardRoots = { services: 3, charts: 2, datastores: 2, activity: 0, sources: 0, server: 0 }
+const dashboardRoots = {
+  services: 3,
+  charts: 2,
+  datastores: 2,
+  alerts: 0,
+  activity: 0,
+  sources: 0,
+  server: 1,
+}
 const dashboardPaths = Object.entries(dashboardRoots).flatMap(([root, depth]) => [
   `/${root}`,
   ...['/{a}', '/{a}/{b}', '/{a}/{b}/{c}'].slice(0, depth).map((rest) => `/${root}${rest}`),

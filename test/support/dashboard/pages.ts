@@ -59,6 +59,7 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     actor: { path: `/charts/deploy/${newest.api}`, texts: ['Cancel deploy'] },
     'actor-past': { path: `/charts/deploy/${newest.shop}?at=3`, texts: ['Back to now'] },
     'actor-parked': { path: `/charts/deploy/${newest.parked}`, texts: ['Copy report'] },
+    alerts: { path: '/alerts', texts: ['almost full', 'Over since'] },
     activity: { path: '/activity', texts: ['Building image succeeded'] },
   }
 }

@@ -11,6 +11,7 @@ import { serviceRow } from '../storage/store-fixtures.ts'
 import { type Act, certificates, minute, type Role, roles, runs } from './cast.ts'
 import { hostile } from './hostile-texts.ts'
 import { writeRequest } from './log-page.ts'
+import { addAlerts } from './server-records.ts'
 import { startStories, type Teller } from './stories.ts'
 
 type Api = Awaited<ReturnType<typeof startWithAccount>>
@@ -108,6 +109,7 @@ export async function openStage(t: TestContext): Promise<Stage> {
   for (const [path, status] of Object.entries({ '/': 200, '/late': 502 }))
     writeRequest(api, { serviceId: 'svc-1', path, status })
   await addResting(api)
+  await addAlerts(api.storage)
   await api.storage.actors.park(
     newest.parked!,
     'the chart threw: x is not a function',
