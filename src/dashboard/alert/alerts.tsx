@@ -1,34 +1,40 @@
 // What is wrong now, and what was.
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Alert } from '../../api/alert.ts'
-import { send } from '../api/client.ts'
+import { getPage, send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
 import { Code, Command } from '../controls/command.tsx'
-import { Item, Items } from '../controls/items.tsx'
 import { More } from '../controls/more.tsx'
-import { useRowKeys } from '../controls/rows.ts'
 import { Age } from '../look/times.tsx'
 import type { Tone } from '../look/tone.ts'
 import { wordOf } from '../look/tone.ts'
+import { Item, Items } from '../server/items.tsx'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
 import { toSentence } from '../shell/problem.tsx'
 import styles from './alerts.module.css'
-import { endedAlertsQuery, openAlertsQuery } from './queries.ts'
+import { openAlertsQuery } from './queries.ts'
+
+const endedAlertsQuery = infiniteQueryOptions({
+  queryKey: ['alerts', 'ended'],
+  queryFn({ pageParam, signal }) {
+    const query = new URLSearchParams({ state: 'recovered', limit: '20' })
+    if (pageParam !== null) query.set('before', pageParam)
+    return getPage<Alert>(`/alerts?${query}`, signal)
+  },
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ before }) => before,
+})
 
 export function AlertsPage() {
   const open = useQuery(openAlertsQuery)
   const ended = useInfiniteQuery(endedAlertsQuery)
-  useRowKeys()
   if (!open.data || !ended.data) return <Pending title="Alerts" of={[open, ended]} />
   const past = ended.data.pages.flatMap(({ items }) => items)
   const worst = open.data.some(({ severity }) => severity === 'problem') ? 'failed' : 'unhealthy'
   return (
-    <Page
-      title={open.data.length > 0 ? `${open.data.length} open · Alerts` : 'Alerts'}
-      {...(open.data.length > 0 && { mark: worst })}
-    >
+    <Page title="Alerts" {...(open.data.length > 0 && { mark: worst })}>
       <div className="stack">
         <h1>Alerts</h1>
         <section className={styles.section}>
@@ -80,7 +86,7 @@ function OpenAlert({ alert }: { alert: Alert }) {
               {count.toLocaleString()} times, last <Age at={last} />
             </>
           )}
-          {status === 'acknowledged' && ` · acknowledged by ${alert.acknowledged_by ?? 'somebody'}`}
+          {status === 'acknowledged' && ` · acknowledged by ${alert.acknowledged_by ?? 'a user'}`}
         </>
       }
       actions={
@@ -126,30 +132,18 @@ function EndedAlert({ alert: { id, title, count, created_at: since, recovered_at
 /** The page that shows more of it, if there is one. */
 function About({ alert: { rule, subject } }: { alert: Alert }) {
   const { kind, name } = subject
-  if (kind === 'service')
-    return (
-      <Link to="/services/$name" params={{ name }} data-row>
-        {name}
-      </Link>
-    )
-  if (rule === 'actor_parked')
-    return (
-      <Link to="/charts" search={{ parked: true }} data-row>
-        Parked actors
-      </Link>
-    )
-  if (kind === 'edge')
-    return (
-      <Link to="/charts/$kind/$id" params={{ kind: 'edge', id: 'edge' }} data-row>
-        The edge
-      </Link>
-    )
-  return null
+  const link =
+    kind === 'service'
+      ? { to: '/services/$name', params: { name } }
+      : rule === 'actor_parked'
+        ? { to: '/charts', search: { parked: true } }
+        : null
+  return link && <Link {...link}>{name}</Link>
 }
 
 function ChartLink({ id }: { id: string }) {
   return (
-    <Link to="/charts/$kind/$id" params={{ kind: 'alert', id }} data-row>
+    <Link to="/charts/$kind/$id" params={{ kind: 'alert', id }}>
       Chart
     </Link>
   )

@@ -1,4 +1,4 @@
-// How many open alerts nobody has acknowledged, next to the name of their page.
+// How many open alerts are not acknowledged, next to the name of their page.
 import { useQuery } from '@tanstack/react-query'
 import styles from './badge.module.css'
 import { openAlertsQuery } from './queries.ts'

@@ -6,11 +6,11 @@ import styles from './frame.module.css'
 import { HeldBar } from './held.tsx'
 import { pageEntries } from './pages.ts'
 import { Rail } from './rail.tsx'
-import { ShortcutList } from './shortcut-list.tsx'
 import { useShortcut } from './shortcuts.ts'
 
 const loadPalette = () => import('./palette.tsx')
 const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }))
+const ShortcutList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }))
 
 export function Frame() {
   const [open, setOpen] = useState<'palette' | 'shortcuts' | null>(null)
@@ -30,12 +30,10 @@ export function Frame() {
         <HeldBar />
         <Outlet />
       </main>
-      {open === 'shortcuts' && <ShortcutList onClose={() => setOpen(null)} />}
-      {open === 'palette' && (
-        <Suspense>
-          <Palette onClose={() => setOpen(null)} />
-        </Suspense>
-      )}
+      <Suspense>
+        {open === 'shortcuts' && <ShortcutList onClose={() => setOpen(null)} />}
+        {open === 'palette' && <Palette onClose={() => setOpen(null)} />}
+      </Suspense>
     </div>
   )
 }

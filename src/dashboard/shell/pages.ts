@@ -1,6 +1,15 @@
 // The pages that are always in reach.
 import type { LinkProps } from '@tanstack/react-router'
-import { Activity, Bell, BookOpen, Boxes, CircleUserRound, type LucideIcon, Workflow } from 'lucide-react'
+import {
+  Activity,
+  Bell,
+  BookOpen,
+  Boxes,
+  CircleUserRound,
+  type LucideIcon,
+  Server,
+  Workflow,
+} from 'lucide-react'
 
 interface PageEntry {
   to: NonNullable<LinkProps['to']>
@@ -8,6 +17,8 @@ interface PageEntry {
   icon: LucideIcon
   /** After `g`. */
   letter: string
+  /** On a phone it is under `More`. */
+  isRare?: true
 }
 
 export const pageEntries: PageEntry[] = [
@@ -15,6 +26,7 @@ export const pageEntries: PageEntry[] = [
   { to: '/alerts', label: 'Alerts', icon: Bell, letter: 'w' },
   { to: '/activity', label: 'Activity', icon: Activity, letter: 'a' },
   { to: '/charts', label: 'Charts', icon: Workflow, letter: 'c' },
+  { to: '/server', label: 'Server', icon: Server, letter: 'e', isRare: true },
 ]
 
 /** Plain pages, without a script. */

@@ -1,8 +1,9 @@
 // What a reader chooses for this browser, and on a phone the pages that have no place in the bar.
+import { Link } from '@tanstack/react-router'
 import { Ellipsis } from 'lucide-react'
 import { useId } from 'react'
 import { Menu } from '../controls/menu.tsx'
-import { documents } from './pages.ts'
+import { documents, pageEntries } from './pages.ts'
 import styles from './rail.module.css'
 import { themes, useTheme } from './theme.ts'
 
@@ -21,6 +22,13 @@ export function Preferences({ onShortcuts }: { onShortcuts(): void }) {
         </>
       }
     >
+      {pageEntries
+        .filter(({ isRare }) => isRare)
+        .map(({ to, label }) => (
+          <Link key={to} to={to} className={styles.onPhone} data-closes>
+            {label}
+          </Link>
+        ))}
       {documents.map(({ href, label }) => (
         <a key={href} href={href} className={styles.onPhone}>
           {label}

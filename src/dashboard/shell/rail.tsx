@@ -21,8 +21,13 @@ export function Rail({ onSearch, onShortcuts }: { onSearch(): void; onShortcuts(
         <span className={styles.label}>Search</span>
         <kbd className={styles.keys}>{searchKeys}</kbd>
       </button>
-      {pageEntries.map(({ to, label, icon: Icon }) => (
-        <Link key={label} to={to} className={styles.page} title={label}>
+      {pageEntries.map(({ to, label, icon: Icon, isRare }) => (
+        <Link
+          key={label}
+          to={to}
+          className={isRare ? `${styles.page} ${styles.document}` : styles.page}
+          title={label}
+        >
           <Icon size={iconSize} aria-hidden="true" />
           <span className={styles.label}>{label}</span>
           {to === '/alerts' && <AlertBadge />}

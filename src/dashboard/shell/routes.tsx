@@ -160,6 +160,18 @@ const actor = createRoute({
   component: lazyRouteComponent(() => import('../charts/actor.tsx'), 'ActorPage'),
 })
 
+const doctor = createRoute({
+  getParentRoute: () => root,
+  path: '/server',
+  component: lazyRouteComponent(() => import('../server/doctor.tsx'), 'DoctorPage'),
+})
+
+const serverBackups = createRoute({
+  getParentRoute: () => root,
+  path: '/server/backups',
+  component: lazyRouteComponent(() => import('../server/backups.tsx'), 'ServerBackupsPage'),
+})
+
 export function createAppRouter(client: QueryClient) {
   const routeTree = root.addChildren([
     start,
@@ -175,6 +187,8 @@ export function createAppRouter(client: QueryClient) {
     charts,
     chart,
     actor,
+    doctor,
+    serverBackups,
   ])
   return createRouter({ routeTree, context: { client }, defaultPreload: 'intent', scrollRestoration: true })
 }

@@ -1,4 +1,5 @@
 // The pages of the dashboard. A new page is one line here.
+import { doctorReport } from './server-records.ts'
 import type { Stage } from './stage.ts'
 import type { StagedPage } from './visit.ts'
 
@@ -60,6 +61,8 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     'actor-past': { path: `/charts/deploy/${newest.shop}?at=3`, texts: ['Back to now'] },
     'actor-parked': { path: `/charts/deploy/${newest.parked}`, texts: ['Copy report'] },
     alerts: { path: '/alerts', texts: ['almost full', 'Over since'] },
+    doctor: { path: '/server', texts: ['secret_key'], answers: { '/doctor': { body: doctorReport } } },
+    'server-backups': { path: '/server/backups', texts: ['Stored', 'Download'] },
     activity: { path: '/activity', texts: ['Building image succeeded'] },
   }
 }

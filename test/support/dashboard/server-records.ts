@@ -64,3 +64,28 @@ export async function addAlerts({ actors, ids }: Storage): Promise<void> {
     await actors.create({ ...rest, record: { ...record, ...facts, ...times, ...by, rule, count, subject } })
   }
 }
+
+const good = { severity: 'good', why: null, fix: null }
+
+/** What the doctor says of a host with a problem and a warning. */
+export const doctorReport = {
+  checked_at: new Date().toISOString(),
+  findings: [
+    {
+      code: 'file_exposed',
+      severity: 'problem',
+      found: '/var/lib/berth/secret_key has mode 0644',
+      why: 'Other users of this host may read the secrets of the server.',
+      fix: 'chmod 600 /var/lib/berth/secret_key',
+    },
+    {
+      code: 'swap_missing',
+      severity: 'warning',
+      found: 'this host has 2.0 GiB of memory and no swap',
+      why: 'A short peak, as of a build, ends in killed processes.',
+      fix: 'fallocate -l 2G /swapfile && chmod 600 /swapfile && mkswap /swapfile && swapon /swapfile',
+    },
+    { ...good, code: 'disk', found: '31 GiB of 40 GiB free at /var/lib/berth' },
+    { ...good, code: 'clock', found: '2026-01-01T00:00:00.000Z, kept by chronyd' },
+  ],
+}

@@ -1,0 +1,98 @@
+// Backups of the whole server: what there is, and one more.
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ServerBackup } from '../../api/server-backup.ts'
+import { send } from '../api/client.ts'
+import { Action } from '../controls/action.tsx'
+import { Command } from '../controls/command.tsx'
+import { requesterOf } from '../look/requester.ts'
+import { Age } from '../look/times.tsx'
+import { toneOf, wordOf } from '../look/tone.ts'
+import { toSentence } from '../shell/problem.tsx'
+import { Item, Items } from './items.tsx'
+import { serverBackupsQuery } from './queries.ts'
+import { Read } from './read.tsx'
+import styles from './server.module.css'
+import { ServerPage } from './server-page.tsx'
+
+export function ServerBackupsPage() {
+  const query = useQuery(serverBackupsQuery)
+  const isRunning = query.data?.some(({ status }) => status === 'running') ?? false
+  return (
+    <ServerPage page="Backups">
+      <div className={styles.head}>
+        <p>
+          One encrypted file with everything that this server needs to continue on another machine.{' '}
+          <span className="quiet">
+            Not in it: disks of services, images, and the data of datastores, which have backups of their own.
+            Only the recovery key opens it.
+          </span>
+        </p>
+        <Action
+          kind="main"
+          run={send<ServerBackup>('POST', '/server-backups')}
+          unavailable={isRunning ? 'One is being made' : null}
+        >
+          Back up now
+        </Action>
+      </div>
+      <Read of={query}>
+        {(backups) =>
+          backups.length === 0 ? (
+            <p className="quiet">There is none yet.</p>
+          ) : (
+            <Items>
+              {backups.map((backup) => (
+                <Backup key={backup.id} backup={backup} />
+              ))}
+            </Items>
+          )
+        }
+      </Read>
+      <Command berth="berth server-backups" request={{ method: 'GET', path: '/server-backups' }} />
+    </ServerPage>
+  )
+}
+
+function Backup({ backup }: { backup: ServerBackup }) {
+  const { id, status, phase, trigger, created_at: at, size_bytes: bytes, file, error, hint, by } = backup
+  const requester = requesterOf(by)
+  const facts = [
+    bytes !== null && sizeOf(bytes),
+    trigger === 'schedule' ? 'scheduled' : requester && `by ${requester}`,
+    backup.key_fingerprint && `key ${backup.key_fingerprint}`,
+  ]
+  const isStored = status === 'stored'
+  return (
+    <Item
+      tone={toneOf(status)}
+      title={
+        <>
+          {wordOf(phase ?? status)} <Age at={at} />
+        </>
+      }
+      facts={facts.filter(Boolean).join(' · ')}
+      actions={
+        isStored && (
+          <a href={`/api/v1/server-backups/${id}/content`} download>
+            Download
+          </a>
+        )
+      }
+    >
+      {isStored && <code>{file}</code>}
+      {error && <p>{toSentence(error)}</p>}
+      {error && hint && <p>{toSentence(hint)}</p>}
+      {!isStored && (
+        <Link to="/charts/$kind/$id" params={{ kind: 'server-backup', id }}>
+          Chart
+        </Link>
+      )}
+    </Item>
+  )
+}
+
+function sizeOf(bytes: number): string {
+  const mebibytes = bytes / 1024 ** 2
+  return mebibytes < 1 ? `${Math.ceil(bytes / 1024)} KiB` : `${mebibytes.toFixed(mebibytes < 10 ? 1 : 0)} MiB`
+}
