@@ -139,10 +139,16 @@ function openDistantGuard(
     close: () => undefined,
   }
   const connect = async (isEnd: boolean) => {
-    const line = openLine(socket, answerMs)
-    const reply = await line.ask({ owner: { prefix: owner.prefix, serverId: owner.serverId }, limits, isEnd })
-    const isAnswered = reply !== null && 'reason' in reply
-    guard.notEnforcedReason = isAnswered ? reply.reason : 'berth-builds.service of systemd does not answer'
+    const request = { owner: { prefix: owner.prefix, serverId: owner.serverId }, limits, isEnd }
+    let line = openLine(socket, answerMs)
+    let reply = await line.ask(request)
+    if (reply === null) {
+      // It was just ending, as it does after the last build: systemd starts it again.
+      line = openLine(socket, answerMs)
+      reply = await line.ask(request)
+    }
+    guard.notEnforcedReason =
+      reply !== null && 'reason' in reply ? reply.reason : 'berth-builds.service of systemd does not answer'
     return line
   }
   return guard

@@ -16,7 +16,7 @@ import { createBuildKit } from '../../../src/docker/build/build-kit.ts'
 import { killOrphans } from '../../../src/docker/build/build-steps.ts'
 import { buildCgroup, buildHost, type Owner, ownerLabels } from '../../../src/docker/engine/names.ts'
 import { prepareBuild } from '../../support/docker/build-site.ts'
-import { type DockerSite, openDockerSite, until } from '../../support/docker/docker-site.ts'
+import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
@@ -118,6 +118,22 @@ test('a daemon that is not root gets the limits from berth-builds, which ends af
   assert.ok(lines.includes('stdout 1000'), lines.join('\n'))
   assert.equal(read('cpu', 'cpu.shares').trim(), '256')
   assert.deepEqual(await ended, [0, null])
+})
+
+test('a build that finds berth-builds as it ends asks the next one', async (t) => {
+  const socket = join(temporaryDirectory(t), 'builds.sock')
+  const asked: string[] = []
+  // With the question unread, the end of the first connection is a reset.
+  const server = createServer({ pauseOnConnect: true }, (connection) => {
+    if (asked.push('once') === 1) return setTimeout(() => connection.destroy(), 100)
+    connection.resume().write(`${JSON.stringify({ reason: null })}\n`)
+  }).listen(socket)
+  t.after(() => server.close())
+  const guard = openBuildGuard('unix:///', testOwner(), someLimits, { isRoot: false, socket })
+
+  await guard.run(async () => {})
+
+  assert.deepEqual([asked.length, guard.notEnforcedReason], [2, null])
 })
 
 for (const [name, answer] of Object.entries({
