@@ -1,7 +1,7 @@
-// A backup of a datastore: a dump at a backup place, good only after it was read back and checked.
+// A backup of a datastore or a disk: a file at a backup place, good only after it was read back and checked.
 // Only the event `delete` removes a good backup. A failure removes only its own partial file.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { DatastoreKind } from './datastore/datastore-context.ts'
+import { type DatastoreSubject, type DiskSubject, subjectFields } from './backup-subject.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
 import { rootState } from './root-state.ts'
 import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
@@ -17,30 +17,32 @@ export const readers = ['dumpDatastore', 'checkBackup'] as const
 /** The record of a backup whose parked actor is discarded. Its file stays. */
 export const discarded = { status: 'deleted' } as const
 
-export interface BackupInput {
+export type BackupSubject = (DatastoreSubject & { version: string }) | DiskSubject
+
+interface BackupOrigin {
   id: string
-  datastoreId: string
-  /** Stored here, because backups outlive their datastore. */
-  datastoreName: string
-  kind: DatastoreKind
-  version: string
   /** The name of its backup place; the folder if it is missing, as in earlier versions. */
   place?: string
-  /** `final` before its datastore was deleted. */
-  trigger: 'manual' | 'schedule' | 'final'
   at: string
 }
 
+interface BackupTrigger {
+  /** `final` before its datastore was deleted. */
+  trigger: 'manual' | 'schedule' | 'final'
+}
+
+export type BackupInput = BackupOrigin & BackupTrigger & BackupSubject
+
 export type BackupEvent = { type: 'delete'; at: string; by: string }
 
-export type BackupSlotInput = Omit<BackupInput, 'trigger'>
+export type BackupSlotInput = BackupOrigin & BackupSubject
 
 export interface DumpFacts {
   sizeBytes: number
   sha256: string
 }
 
-interface BackupContext extends BackupInput {
+interface BackupProgress {
   phase: 'dumping' | 'checking' | 'waiting' | null
   attempts: number
   retryAt: number | null
@@ -50,7 +52,12 @@ interface BackupContext extends BackupInput {
   finishedAt: string | null
 }
 
-/** A scheduled backup is retried, because the datastore may be unavailable for a while. */
+type BackupContext = BackupInput & BackupProgress
+
+/** The owner of the backups among which the surplus is deleted. */
+export type BackupOwner = { datastoreId: string } | { serviceId: string }
+
+/** A scheduled backup is retried, because the data may be unavailable for a while. */
 const scheduledAttempts = 4
 const firstPauseMs = 60_000
 const pauseFactor = 4
@@ -62,7 +69,7 @@ const backup = setup({
     checkBackup: slot<BackupSlotInput & DumpFacts, SlotOutput>(),
     discardDump: slot<BackupSlotInput, SlotOutput>(),
     awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
-    pruneBackups: slot<SlotInput & { datastoreId: string }, SlotOutput>(),
+    pruneBackups: slot<SlotInput & BackupOwner, SlotOutput>(),
     removeBackup: slot<BackupSlotInput, SlotOutput>(),
   },
   guards: {
@@ -74,13 +81,25 @@ const backup = setup({
 })
 
 const slotInput = ({ context }: { context: BackupContext }): BackupSlotInput => {
-  const { id, datastoreId, datastoreName, kind, version, place, at } = context
-  return { id, datastoreId, datastoreName, kind, version, ...(place && { place }), at }
+  const { id, place, at } = context
+  return { id, ...subjectOf(context), ...(place && { place }), at }
 }
+
+function subjectOf(context: BackupContext): BackupSubject {
+  if (context.kind === 'disk') {
+    const { kind, disk, serviceId, serviceName } = context
+    return { kind, disk, serviceId, serviceName }
+  }
+  const { kind, datastoreId, datastoreName, version } = context
+  return { kind, datastoreId, datastoreName, version }
+}
+
+const ownerOf = (context: BackupContext): BackupOwner =>
+  context.kind === 'disk' ? { serviceId: context.serviceId } : { datastoreId: context.datastoreId }
 
 export const machine = backup.createMachine({
   id: 'backup',
-  description: 'Writes the data of a datastore to a file, and reads it back.',
+  description: 'Writes the data of a datastore or a disk to a file, and reads it back.',
   context: ({ input }) => ({
     ...input,
     phase: null,
@@ -178,7 +197,7 @@ export const machine = backup.createMachine({
           invoke: {
             id: 'pruneBackups',
             src: 'pruneBackups',
-            input: ({ context: { id, datastoreId } }) => ({ id, datastoreId }),
+            input: ({ context }) => ({ id: context.id, ...ownerOf(context) }),
             onDone: 'kept',
           },
         },
@@ -201,12 +220,8 @@ export function toRecord(snapshot: BackupSnapshot) {
   const status = rootState(snapshot)
   return {
     id: context.id,
-    /** The owner in lists: the datastore. */
-    service_id: context.datastoreId,
-    datastore_id: context.datastoreId,
-    datastore: context.datastoreName,
-    kind: context.kind,
-    version: context.version,
+    ...subjectFields(context),
+    version: context.kind === 'disk' ? null : context.version,
     place: context.place ?? 'folder',
     trigger: context.trigger,
     status: status as 'running' | 'good' | 'failed' | 'deleting' | 'deleted',

@@ -23,6 +23,11 @@ export const BackupsQuery = z.strictObject({
   datastore: identifier
     .optional()
     .describe('Only backups of this datastore: its id or name, also of a deleted one.'),
+  disk: identifier
+    .optional()
+    .describe(
+      'Only backups of this disk: its name, or the id or name of its service, also of a deleted one.',
+    ),
   limit: z
     .string()
     .regex(/^\d{1,9}$/, { error: 'must be a whole number' })
@@ -35,9 +40,12 @@ export type BackupsQuery = z.output<typeof BackupsQuery>
 
 const shared = {
   id,
-  datastore_id: z.string().describe('The id of its datastore.'),
-  datastore: z.string().describe('Name of the datastore.'),
-  kind: z.enum(datastoreKinds).describe('Postgres or Redis.'),
+  datastore_id: text.describe('The id of its datastore; null for a disk.'),
+  datastore: text.describe('Name of the datastore; null for a disk.'),
+  service_id: text.describe('The id of the service of the disk; null for a datastore.'),
+  service: text.describe('Name of the service of the disk; null for a datastore.'),
+  disk: text.describe('Name of the disk; null for a datastore.'),
+  kind: z.enum([...datastoreKinds, 'disk']).describe('Postgres, Redis, or the disk of a service.'),
   ...failure,
   done_bytes: whole.describe('Bytes processed in the current phase.'),
   total_bytes: whole.describe('Total bytes of the current phase; null while unknown.'),
@@ -61,7 +69,7 @@ export const Backup = z
   .object({
     ...shared,
     size_bytes: whole.describe('The size of the backup file; null until the file is complete.'),
-    version: z.string().describe('Version of the server.'),
+    version: text.describe('Version of the server; null for a disk.'),
     trigger: z
       .enum(['manual', 'schedule', 'final'])
       .describe(
@@ -84,7 +92,7 @@ export const Backup = z
     place: z.string().describe('Name of its backup place; `folder` is the backup directory of the server.'),
     file: z.string().describe('Path on the server, or `s3://bucket/key`.'),
   })
-  .meta({ id: 'Backup', description: 'A backup of a datastore.' })
+  .meta({ id: 'Backup', description: 'A backup of a datastore or a disk.' })
 export type Backup = z.output<typeof Backup>
 
 export const CreateRestore = z

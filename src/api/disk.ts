@@ -17,6 +17,11 @@ import {
 export const DiskParams = z.object({ name: identifier.describe('Name of the Docker volume of a disk.') })
 export type DiskParams = z.output<typeof DiskParams>
 
+export const DiskOrServiceParams = z.object({
+  name: identifier.describe('Name of the disk, or name or id of its service.'),
+})
+export type DiskOrServiceParams = z.output<typeof DiskOrServiceParams>
+
 export const DeleteDiskQuery = z.strictObject({ purge })
 export type DeleteDiskQuery = z.output<typeof DeleteDiskQuery>
 

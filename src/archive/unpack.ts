@@ -62,7 +62,7 @@ export async function unpackArchive(request: UnpackRequest): Promise<Unpacked> {
     return await unpacking.finish(draft, request)
   } catch (error) {
     signal.throwIfAborted()
-    throw failureOf(error, unpacking.current)
+    throw archiveFailure(error, unpacking.current)
   } finally {
     await reader.close()
     await removeTree(draft)
@@ -165,7 +165,7 @@ function noRoom(): Failure {
 }
 
 /** Converts errors of the archive and of the disk to failures; other errors pass unchanged. */
-function failureOf(error: unknown, current: string | null): unknown {
+export function archiveFailure(error: unknown, current: string | null): unknown {
   const code = codeOf(error)
   const inEntry = current === null ? '' : ` in ${quote(current)}`
   if (code === 'Z_BUF_ERROR') return invalid(`is cut off${inEntry}`)

@@ -1,4 +1,4 @@
-// Files with the data of a datastore: their paths, and their formats by the first bytes. Pure.
+// Files with the data of a datastore or a disk: their paths, and their formats by the first bytes. Pure.
 import type { DatastoreKind } from './datastore-urls.ts'
 
 export const backupFormats = {
@@ -15,16 +15,18 @@ export const folderPlace = 'folder'
 
 export interface BackupFileRef {
   id: string
-  datastoreName: string
-  kind: DatastoreKind
+  /** That of the datastore, or of the service of the disk. */
+  name: string
+  kind: DatastoreKind | 'disk'
   /** When the backup was requested. */
   at: string
 }
 
 /** `shop-db-20260102T030405Z-9k3f2a.dump` */
-export function backupFileName({ id, datastoreName, kind, at }: BackupFileRef): string {
+export function backupFileName({ id, name, kind, at }: BackupFileRef): string {
   const stamp = at.replace(/\.\d+|[-:]/g, '')
-  return `${datastoreName}-${stamp}-${id.slice(-6)}.${backupFormats[kind].suffix}`
+  const suffix = kind === 'disk' ? 'tar.gz' : backupFormats[kind].suffix
+  return `${name}-${stamp}-${id.slice(-6)}.${suffix}`
 }
 
 /** Where it is. Backups of earlier versions have no place: they are in the folder. */
@@ -32,9 +34,22 @@ export function backupAddress(backup: BackupFileRef & { place?: string | undefin
   return { place: backup.place ?? folderPlace, name: backupObjectName(backup) }
 }
 
+/** Where the backup of that record is. */
+export function recordAddress(record: {
+  id: string
+  kind: BackupFileRef['kind']
+  datastore: string | null
+  service?: string | null
+  place?: string
+  created_at: string
+}) {
+  const { id, kind, datastore, service, place, created_at: at } = record
+  return backupAddress({ id, kind, name: datastore ?? service ?? '', place, at })
+}
+
 /** Its name at a backup place. */
 export function backupObjectName(backup: BackupFileRef): string {
-  return `${backup.datastoreName}/${backupFileName(backup)}`
+  return `${backup.name}/${backupFileName(backup)}`
 }
 
 /** In the data directory, unless an option names another place. */

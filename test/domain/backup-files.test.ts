@@ -6,7 +6,7 @@ import { createIds } from '../../storage/store/ids.ts'
 
 const dumpPlace = {
   id: 'bak-01hzy7k9m000000000009k3f2a',
-  datastoreName: 'shop-db',
+  name: 'shop-db',
   kind: 'postgres',
   at: '2026-01-02T03:04:05.678Z',
 } as const
@@ -14,6 +14,7 @@ const dumpPlace = {
 test('a name contains the datastore, the time and the kind', () => {
   assert.equal(backupFileName(dumpPlace), 'shop-db-20260102T030405Z-9k3f2a.dump')
   assert.equal(backupFileName({ ...dumpPlace, kind: 'redis' }), 'shop-db-20260102T030405Z-9k3f2a.rdb')
+  assert.equal(backupFileName({ ...dumpPlace, kind: 'disk' }), 'shop-db-20260102T030405Z-9k3f2a.tar.gz')
 })
 
 test('each datastore has its own folder, and a backup without a place is in the folder of the server', () => {

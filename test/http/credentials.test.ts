@@ -406,6 +406,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/actors/{id}/retry',
     'POST /api/v1/actors/{id}/discard',
     'DELETE /api/v1/disks/{name}',
+    'POST /api/v1/disks/{name}/backups',
     'POST /api/v1/disks/{name}/chown',
     'POST /api/v1/trash/{id}/restore',
     'DELETE /api/v1/trash/{id}',

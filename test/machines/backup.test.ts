@@ -30,10 +30,20 @@ const working: Record<string, TestEffect> = {
   removeBackup: succeeds,
 }
 
+const ofDisk: BackupInput = {
+  id: 'bak-2',
+  kind: 'disk',
+  disk: 'berth-svc-1',
+  serviceId: 'svc-1',
+  serviceName: 'shop',
+  trigger: 'manual',
+  at: instant,
+}
+
 const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as BackupSnapshot)
 const stateOf = ({ actor }: Run) => pathOf(actor.getSnapshot().value)
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-const start = (effects: Record<string, TestEffect> = {}, from = input) =>
+const start = (effects: Record<string, TestEffect> = {}, from: BackupInput = input) =>
   runMachine(machine, { ...working, ...effects }, { input: from })
 const remove = { type: 'delete', at: instant, by: 'Ada' }
 
@@ -53,6 +63,8 @@ test('a backup is dumped, verified, and stored', async () => {
     datastore_id: 'dst-1',
     datastore: 'shop-db',
     kind: 'postgres',
+    service: null,
+    disk: null,
     version: '17',
     place: 'folder',
     trigger: 'manual',
@@ -79,6 +91,34 @@ for (const slot of ['dumpDatastore', 'checkBackup']) {
     assert.deepEqual([status, error, phase, finished_at], ['failed', 'no space left', null, instant])
   })
 }
+
+test('a backup of a disk belongs to its service, and has the same states', async () => {
+  const inputs: unknown[] = []
+  const notes =
+    (effect: TestEffect): TestEffect =>
+    (slotInput, signal) => {
+      inputs.push(slotInput)
+      return effect(slotInput, signal)
+    }
+  const run = start({ dumpDatastore: notes(dumps), pruneBackups: notes(succeeds) }, ofDisk)
+  await run.reached('good.kept')
+  assert.deepEqual(run.states, ['running.dumping', 'running.checking', 'good.pruning', 'good.kept'])
+  const { trigger: _, ...asked } = ofDisk
+  assert.deepEqual(inputs, [asked, { id: 'bak-2', serviceId: 'svc-1' }])
+  const { service_id, service, disk, kind, datastore, datastore_id, version } = recordOf(run)
+  assert.deepEqual(
+    { service_id, service, disk, kind, datastore, datastore_id, version },
+    {
+      service_id: 'svc-1',
+      service: 'shop',
+      disk: 'berth-svc-1',
+      kind: 'disk',
+      datastore: null,
+      datastore_id: null,
+      version: null,
+    },
+  )
+})
 
 test('a scheduled backup is retried after increasing pauses, four times in all', async () => {
   const pauses: number[] = []

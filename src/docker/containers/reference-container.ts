@@ -10,7 +10,7 @@ interface Reference {
   key: string
   actorId: string
   image: string
-  volume?: { name: string; mountPath: string }
+  volume?: { name: string; mountPath: string; isReadOnly?: boolean }
   /** Whether only the volume can be written to. */
   isReadOnly?: boolean
 }

@@ -205,6 +205,7 @@ function imageVolumes(owner: Owner, spec: InstanceSpec, volumePaths: string[]): 
     }))
 }
 
-export function toMount(volume: { name: string; mountPath: string }) {
-  return { Type: 'volume' as const, Source: volume.name, Target: volume.mountPath }
+export function toMount(volume: { name: string; mountPath: string; isReadOnly?: boolean }) {
+  const readOnly = volume.isReadOnly && { ReadOnly: true }
+  return { Type: 'volume' as const, Source: volume.name, Target: volume.mountPath, ...readOnly }
 }

@@ -134,6 +134,11 @@ export interface ImageOrigin {
   isTree: boolean
 }
 
+/** An image without files. No service's image has this tag. */
+export function emptyImageName(owner: Owner): string {
+  return `${imageRepository(owner, 'empty')}:1`
+}
+
 /** The reverse of `imageName` and `treeName`; null for an image that is not ours. */
 export function parseImageName(owner: Owner, name: string): ImageOrigin | null {
   const [repository = '', tag = ''] = name.split(':')

@@ -1,5 +1,12 @@
-// The effects of a backup: a dump at a backup place, which the programs of its datastore read back.
-import type { BackupRecord, BackupSlotInput, DumpFacts, machine } from '../../../machines/backup.ts'
+// The effects of a backup: a file at a backup place, which is read back: a dump by the programs of its server.
+import type {
+  BackupOwner,
+  BackupRecord,
+  BackupSlotInput,
+  DumpFacts,
+  machine,
+} from '../../../machines/backup.ts'
+import type { DatastoreSubject } from '../../../machines/backup-subject.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
 import type {
@@ -8,7 +15,7 @@ import type {
   OneShotStreams,
 } from '../../docker/containers/one-shot-containers.ts'
 import type { Command } from '../../docker/exec/exec.ts'
-import { backupAddress, folderPlace } from '../../domain/backup-files.ts'
+import { folderPlace } from '../../domain/backup-files.ts'
 import type { Credentials, DatastoreKind } from '../../domain/datastore-urls.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { measured } from '../../object-storage/measured.ts'
@@ -21,6 +28,8 @@ import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
 import { bind } from '../ports.ts'
 import { retryUntilCleanedUp, retryWhileEngineUnavailable } from '../waiting.ts'
+import { dumpDisk, verifyDisk } from './disk.ts'
+import { addressOf, reported } from './file.ts'
 import type { BackupPorts, ToolPorts, TransferPorts } from './ports.ts'
 
 export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
@@ -32,7 +41,7 @@ export function backupEffects(ports: BackupPorts): Effects<typeof machine> {
 
 /** The place may be unreachable for a while. */
 async function removeBackup(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
-  const { place, name } = backupAddress(input)
+  const { place, name } = addressOf(input)
   const work = async () => {
     await ports.tools.remove(input.id)
     // A place that was removed keeps its objects.
@@ -43,7 +52,7 @@ async function removeBackup(ports: BackupPorts, input: BackupSlotInput, signal: 
 
 /** A bucket that cannot be reached must not hide the failure: the next attempt or the deletion removes it. */
 async function discardDump(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
-  const { place, name } = backupAddress(input)
+  const { place, name } = addressOf(input)
   if (place === folderPlace) return removeBackup(ports, input, signal)
   await retryUntilCleanedUp(ports, input.id, signal, () => ports.tools.remove(input.id))
   try {
@@ -84,23 +93,34 @@ const formats: Record<DatastoreKind, BackupFormat> = {
 
 export function dumpDatastore(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
   return retryWhileEngineUnavailable(ports, signal, async () => {
-    const datastore = await waitUntilServing(ports, input.datastoreId, signal)
+    const write = await writerOf(ports, input, signal)
     try {
-      if (backupAddress(input).place !== folderPlace) return await dump(ports, datastore, input, signal)
+      if (addressOf(input).place !== folderPlace) return await write(signal)
       const guarded = { what: 'a backup', directory: ports.settings.backupDir }
       await checkFreeDisk(ports.settings, guarded.what, guarded.directory).catch((error: unknown) => {
         // A missing folder is created, or reported.
         if (codeOf(error) !== 'ENOENT') throw error
       })
-      return await guardDirectory(ports, guarded, signal, (bound) => dump(ports, datastore, input, bound))
+      return await guardDirectory(ports, guarded, signal, write)
     } finally {
       ports.progress.delete(input.id)
     }
   })
 }
 
-function dump(ports: BackupPorts, datastore: Datastore, input: BackupSlotInput, signal: AbortSignal) {
-  const { place, name } = backupAddress(input)
+async function writerOf(ports: BackupPorts, input: BackupSlotInput, signal: AbortSignal) {
+  if (input.kind === 'disk') return (bound: AbortSignal) => dumpDisk(ports, input, bound)
+  const datastore = await waitUntilServing(ports, input.datastoreId, signal)
+  return (bound: AbortSignal) => dump(ports, datastore, input, bound)
+}
+
+function dump(
+  ports: BackupPorts,
+  datastore: Datastore,
+  input: Extract<BackupSlotInput, DatastoreSubject>,
+  signal: AbortSignal,
+) {
+  const { place, name } = addressOf(input)
   const store = ports.places.open(place)
   const command = formats[input.kind].dump(datastore.credentials)
   let doneBytes = 0
@@ -136,10 +156,11 @@ export async function waitUntilServing(
 }
 
 async function checkBackup(ports: BackupPorts, input: BackupSlotInput & DumpFacts, signal: AbortSignal) {
-  const { place, name } = backupAddress(input)
+  const { place, name } = addressOf(input)
   const { sizeBytes, sha256 } = await retryWhileEngineUnavailable(ports, signal, async () => {
-    const stored = await ports.places.open(place).get(name, signal)
-    return verifyDump(ports, findDatastore(ports, input.datastoreId), { id: input.id, stored }, signal)
+    const found = { id: input.id, stored: await ports.places.open(place).get(name, signal) }
+    if (input.kind === 'disk') return verifyDisk(ports, found, signal)
+    return verifyDump(ports, findDatastore(ports, input.datastoreId), found, signal)
   })
   if (sizeBytes !== input.sizeBytes || sha256 !== input.sha256)
     throw new Failure('backup_failed', 'what was read back differs from what was written')
@@ -164,25 +185,11 @@ export async function verifyDump(
   }
 }
 
-/** Reports the progress of the actor that reads it. */
-export async function* reported(
-  { progress }: TransferPorts,
-  id: string,
-  { sizeBytes, content }: StoredObject,
-): AsyncGenerator<Uint8Array> {
-  let doneBytes = 0
-  for await (const piece of content) {
-    doneBytes += piece.length
-    progress.set(id, { doneBytes, totalBytes: sizeBytes })
-    yield piece
-  }
-}
-
 /** Keeps the newest successful scheduled backups. Requested ones stay until a user deletes them. */
-export async function pruneBackups(
-  ports: Pick<BackupPorts, 'storage' | 'actors'>,
-  { datastoreId }: { datastoreId: string },
-) {
+export async function pruneBackups(ports: Pick<BackupPorts, 'storage' | 'actors'>, owner: BackupOwner) {
+  // A disk has no schedule.
+  if (!('datastoreId' in owner)) return
+  const { datastoreId } = owner
   const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
   if (datastore !== null) {
     const { backup_keep: keep, backup_keep_days: days } = datastore
@@ -193,8 +200,9 @@ export async function pruneBackups(
   }
 }
 
-export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, datastoreId: string): BackupRecord[] {
-  const ids = [...storage.actors.active('backup', datastoreId)].map(({ id }) => id)
+/** Of a datastore, or of the disks of a service; the newest first. */
+export function backupsOf({ storage }: Pick<BackupPorts, 'storage'>, ownerId: string): BackupRecord[] {
+  const ids = [...storage.actors.active('backup', ownerId)].map(({ id }) => id)
   const records = ids.sort((a, b) => (a < b ? 1 : -1)).map((id) => storage.actors.record<'backup'>(id))
   return records.filter((record) => record !== null)
 }

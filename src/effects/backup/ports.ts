@@ -5,11 +5,7 @@ import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { DefaultLimits, EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
 
-export interface BackupPorts
-  extends SharedPorts,
-    ToolPorts,
-    TransferPorts,
-    Pick<EnginePorts, 'owner' | 'engineReady'> {
+export interface BackupPorts extends SharedPorts, ToolPorts, TransferPorts, EnginePorts {
   settings: BackupSettings
   places: BackupPlaces
 }

@@ -15,7 +15,7 @@ import {
   volumeName,
 } from '../../docker/engine/names.ts'
 import { listImages } from '../../docker/images/images.ts'
-import { backupAddress, folderPlace } from '../../domain/backup-files.ts'
+import { folderPlace, recordAddress } from '../../domain/backup-files.ts'
 import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import type { SharedPorts } from '../ports.ts'
 import type { EnginePorts } from './ports.ts'
@@ -118,9 +118,7 @@ function existingFiles(paths: string[]): LeftBehind[] {
 
 async function listBackupObjects({ storage, places }: Parts, id: string): Promise<LeftBehind[]> {
   const record = storage.actors.record(id) as (ActorRecord & BackupRecord) | null
-  if (typeof record?.datastore !== 'string') return []
-  const { datastore: datastoreName, created_at: at } = record
-  return listObjects(places, backupAddress({ ...record, datastoreName, at }))
+  return typeof record?.kind === 'string' ? listObjects(places, recordAddress(record)) : []
 }
 
 /** What is in a bucket is named without a look: the bucket may be unreachable. */

@@ -4,11 +4,11 @@ import type { RestoreSlot } from '../../../machines/restore.ts'
 import type { Datastores } from '../../docker/containers/datastores.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Command } from '../../docker/exec/exec.ts'
-import { backupAddress } from '../../domain/backup-files.ts'
+import { recordAddress } from '../../domain/backup-files.ts'
 import { Failure } from '../../errors.ts'
 import { openFolder } from '../../object-storage/folder.ts'
 import type { StoredObject } from '../../object-storage/object-store.ts'
-import { reported } from '../backup/backup.ts'
+import { reported } from '../backup/file.ts'
 import type { ToolPorts, ToolSettings, TransferPorts } from '../backup/ports.ts'
 import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import { type Datastore, runInDatastore } from '../datastore/access.ts'
@@ -55,8 +55,7 @@ export async function openRestoreFile(
   }
   const backup = storage.actors.record<'backup'>(backupId)
   if (backup?.status !== 'good') throw new Failure('not_found', `the backup ${backupId} is gone`)
-  const { datastore: datastoreName, created_at: at } = backup
-  const { place, name } = backupAddress({ ...backup, datastoreName, at })
+  const { place, name } = recordAddress(backup)
   return places.open(place).get(name, signal)
 }
 

@@ -3,7 +3,7 @@ import type { BackupRecord } from '../../../machines/backup.ts'
 import type { RestoreRecord } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import type { Backup, Restore } from '../../api/backup.ts'
-import { backupAddress } from '../../domain/backup-files.ts'
+import { recordAddress } from '../../domain/backup-files.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { adviseOnBackup, adviseOnRestore, failureOf } from '../why/advice.ts'
 import { finder } from './stored-record.ts'
@@ -17,12 +17,16 @@ export function toBackup(
   { backupPlaces, observe }: BackupContext,
   record: BackupRecord & CommonRecordFields,
 ): Backup {
-  const { service_id: _, ...shown } = record
-  const { place, name } = addressOf(record)
+  const { service_id: ownerId, ...shown } = record
+  const { place, name } = recordAddress(record)
   const progress = observe.progress(record.id)
   return {
     ...shown,
     ...failureOf(record, adviseOnBackup(record)),
+    service_id: record.kind === 'disk' ? ownerId : null,
+    // Records of earlier versions have neither.
+    service: record.service ?? null,
+    disk: record.disk ?? null,
     status: record.status as Backup['status'],
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
@@ -36,6 +40,9 @@ export function toRestore({ observe }: BackupContext, record: RestoreRecord & Co
   const progress = observe.progress(record.id)
   return {
     ...shown,
+    service_id: null,
+    service: null,
+    disk: null,
     ...failureOf(record, adviseOnRestore(record)),
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,
@@ -48,8 +55,4 @@ export function readBackup(context: HttpContext, id: string): Backup {
 
 export function readRestore(context: HttpContext, id: string): Restore {
   return toRestore(context, findRestore(context.storage, id))
-}
-
-export function addressOf(record: BackupRecord) {
-  return backupAddress({ ...record, datastoreName: record.datastore, at: record.created_at })
 }

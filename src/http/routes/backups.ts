@@ -1,7 +1,7 @@
-// Backups, which outlive their datastores, and restores: one at a time, checked when its actor is created.
+// Backups, which outlive what they are of, and restores: one at a time, checked when its actor is created.
 import { basename } from 'node:path'
 import { z } from 'zod'
-import type { BackupInput, BackupRecord } from '../../../machines/backup.ts'
+import type { BackupInput, BackupRecord, BackupSubject } from '../../../machines/backup.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
 import type { RestoreInput } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
@@ -15,7 +15,8 @@ import {
   RestoresQuery,
 } from '../../api/backup.ts'
 import { DatastoreParams } from '../../api/datastore.ts'
-import { backupFormats, folderPlace, formatOf, headBytes } from '../../domain/backup-files.ts'
+import { DiskOrServiceParams } from '../../api/disk.ts'
+import { backupFormats, folderPlace, formatOf, headBytes, recordAddress } from '../../domain/backup-files.ts'
 import { codeOf, conflict, Failure, invalidRequest, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import {
@@ -30,7 +31,6 @@ import {
   type WithHeaders,
 } from '../pipeline/route.ts'
 import {
-  addressOf,
   findBackup,
   findRestore,
   readBackup,
@@ -39,6 +39,7 @@ import {
   toRestore,
 } from '../records/backup-record.ts'
 import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
+import { findDisk } from '../records/disk-record.ts'
 import { paged } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { storeUpload } from '../rules/upload.ts'
@@ -48,7 +49,7 @@ import { recordRoutes } from './record-routes.ts'
 export const backupRoutes = tagged('Backups', [
   get('/backups', {
     role: 'read',
-    summary: 'Lists all backups, including those of deleted datastores, newest first',
+    summary: 'Lists all backups, including those of deleted datastores and disks, newest first',
     query: BackupsQuery,
     response: z.array(Backup),
     handler: listBackups,
@@ -67,7 +68,7 @@ export const backupRoutes = tagged('Backups', [
     handler: deleteBackup,
   }),
   get('/backups/{id}/content', {
-    summary: 'Downloads the file of a verified backup: for pg_restore, or an RDB file',
+    summary: 'Downloads the file of a verified backup: for pg_restore, an RDB file, or the .tar.gz of a disk',
     params: BackupParams,
     response: 'bytes',
     problems: ['conflict'],
@@ -82,6 +83,18 @@ export const backupRoutes = tagged('Backups', [
     replay: readBackup,
     handler: createBackup,
   }),
+  post('/disks/{name}/backups', {
+    summary: 'Starts a backup of a disk, which is kept until it is deleted',
+    description:
+      'Starts a backup of a disk, which is kept until it is deleted. Instances keep running: a file ' +
+      'that changes during the backup may be in it half changed.',
+    params: DiskOrServiceParams,
+    response: Backup,
+    status: 202,
+    problems: ['docker_unavailable', 'docker_error'],
+    replay: readBackup,
+    handler: createDiskBackup,
+  }),
 ])
 
 /** The newest first. Deleted backups are final, so they are not active actors. */
@@ -92,7 +105,7 @@ function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {
   const views: (BackupRecord & CommonRecordFields)[] = []
   for (const id of ids.sort().reverse()) {
     const record = actors.record<'backup'>(id)
-    if (!record || !isOf(record, query.datastore)) continue
+    if (!record || !isOf(record, query)) continue
     if (views.length === query.limit) return paged(call, views.map(toShown), views.at(-1)!.id)
     views.push(record)
   }
@@ -103,27 +116,44 @@ function listBackups(call: Call<unknown, BackupsQuery>): WithHeaders<Backup[]> {
   }
 }
 
-function isOf({ datastore, datastore_id }: BackupRecord, wanted: string | undefined): boolean {
-  return wanted === undefined || wanted === datastore || wanted === datastore_id
+function isOf(record: BackupRecord, { datastore, disk }: BackupsQuery): boolean {
+  const { kind, service_id: ownerId } = record
+  if (datastore !== undefined && ![record.datastore, record.datastore_id].includes(datastore)) return false
+  return disk === undefined || (kind === 'disk' && [record.disk, record.service, ownerId].includes(disk))
 }
 
 async function createBackup(call: CallById): Promise<Backup> {
-  const { context, params, eventId } = call
-  const datastore = findDatastore(context.storage, params.id)
+  const datastore = findDatastore(call.context.storage, call.params.id)
   assertAvailable(datastore)
-  const { id: datastoreId, name: datastoreName, kind, version } = datastore
-  const place = datastore.backup_place ?? context.storage.backupPlaces.defaultName() ?? folderPlace
-  const id = context.storage.ids.newId('bak')
-  const at = new Date().toISOString()
-  const input: BackupInput = { id, datastoreId, datastoreName, kind, version, place, trigger: 'manual', at }
-  const { record } = await context.actors.spawn('backup', id, input, { eventId, by: requesterOf(call) })
+  const { id: datastoreId, name: datastoreName, kind, version, backup_place: place } = datastore
+  return startBackup(call, { kind, datastoreId, datastoreName, version }, place)
+}
+
+async function createDiskBackup(call: Call<DiskOrServiceParams>): Promise<Backup> {
+  const { name: disk, serviceId, serviceName } = await findDisk(call.context, call.params.name)
+  return startBackup(call, { kind: 'disk', disk, serviceId, serviceName })
+}
+
+async function startBackup(
+  { context, caller, eventId }: Pick<Call, 'caller' | 'context' | 'eventId'>,
+  subject: BackupSubject,
+  chosenPlace?: string | null,
+): Promise<Backup> {
+  const { actors, storage } = context
+  const place = chosenPlace ?? storage.backupPlaces.defaultName() ?? folderPlace
+  const id = storage.ids.newId('bak')
+  const input: BackupInput = { id, ...subject, place, trigger: 'manual', at: new Date().toISOString() }
+  const { record } = await actors.spawn('backup', id, input, {
+    eventId,
+    by: requesterOf({ context, caller }),
+  })
   return toBackup(context, record)
 }
 
 async function downloadBackup({ context, params }: CallById): Promise<Download> {
   const record = findBackup(context.storage, params.id)
   if (record.status !== 'good') throw conflict(`the backup is ${record.status}, not good`)
-  const { place, name } = addressOf(record)
+  const { place, name } = recordAddress(record)
   const store = context.backupPlaces.open(place)
   const location = store.locationOf(name)
   const { sizeBytes, content } = await store

@@ -82,10 +82,12 @@ export function adviseOnDatastore({ error_code: code }: FailedRecord, name: stri
   }
 }
 
-export function adviseOnBackup(backup: FailedRecord & Pick<Backup, 'datastore'> & { place?: string }) {
-  const { error_code: code, datastore, place } = backup
+export function adviseOnBackup(
+  backup: FailedRecord & Pick<Backup, 'datastore'> & { service?: string | null; place?: string },
+) {
+  const { error_code: code, datastore, service, place } = backup
   if (!code) return null
-  const again = `berth db backup ${datastore}`
+  const again = datastore === null ? `berth disks backup ${service}` : `berth db backup ${datastore}`
   switch (code) {
     case 'insufficient_storage':
       return adviseTo('free disk space on the server, then', again)

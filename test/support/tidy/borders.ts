@@ -30,7 +30,7 @@ const ground = [
 
 /** A chart imports no other chart. */
 function machine(of: string): Border {
-  const files = ['slot', 'problem', 'root-state', 'error-codes']
+  const files = ['backup-subject', 'slot', 'problem', 'root-state', 'error-codes']
   const shared = [...files.map((file) => `machines/${file}.ts`), 'src/quantities.ts']
   const ownFolder = of === 'machines/' ? [] : [of]
   const types = ['machines/', 'src/domain/notice.ts']

@@ -19,7 +19,7 @@ import { age, span } from '../../terminal/ages.ts'
 import { plain } from '../../terminal/output.ts'
 import { confirm, confirmByName } from '../../terminal/prompts.ts'
 import { printList } from '../../terminal/table.ts'
-import { addBackupCommands } from './datastore-backups.ts'
+import { addBackupCommands, addRestoreCommand, datastoreSubject } from './backups.ts'
 import { addClientCommands } from './datastore-shell.ts'
 import { reportTrashed } from './trash.ts'
 
@@ -48,7 +48,8 @@ export function addDatastoreCommands(program: BerthCommand): void {
       'berth db update shop-db --backup-schedule @daily',
     )
     .runs(update)
-  addBackupCommands(db)
+  addBackupCommands(db, datastoreSubject)
+  addRestoreCommand(db, datastoreSubject, 'berth db restore shop-db < shop-db.sql.gz')
   addClientCommands(db)
   addUpgradeCommand(db)
   db.command('restart')

@@ -11,11 +11,13 @@ import { plain } from '../../terminal/output.ts'
 import { showWork } from '../../terminal/phase-line.ts'
 import { confirmByName } from '../../terminal/prompts.ts'
 import { printList } from '../../terminal/table.ts'
+import { addBackupCommands, diskSubject } from './backups.ts'
 import { reportTrashed } from './trash.ts'
 
 export function addDiskCommands(program: BerthCommand): void {
   const disks = program
     .command('disks')
+    .alias('disk')
     .description('list the disks of services')
     .examples('berth disks', 'berth disks --json')
     .lists(list)
@@ -39,6 +41,7 @@ export function addDiskCommands(program: BerthCommand): void {
       'berth disks chown shop berth-svc-01jexample node',
     )
     .runs(chown)
+  addBackupCommands(disks, diskSubject)
 }
 
 async function list({ client, out }: Cli): Promise<void> {

@@ -1,4 +1,4 @@
-// `berth db backup`, `backups` and `restore`: the data of a datastore as a file, and back.
+// `berth db backup`, `backups` and `restore`, and the same of `berth disks`: data as a file, and back.
 
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -18,49 +18,94 @@ import { showStep, showWork } from '../../terminal/phase-line.ts'
 import { confirmByName } from '../../terminal/prompts.ts'
 import { printList } from '../../terminal/table.ts'
 
-export function addBackupCommands(db: BerthCommand): void {
-  db.command('backup')
-    .argument('<name>', 'the datastore')
+/** What the data is of. */
+export interface Subject {
+  /** The command above. */
+  group: 'db' | 'disks'
+  noun: string
+  nouns: string
+  /** In examples. */
+  name: string
+  file: string
+  pathOf(name: string): string
+}
+
+export const datastoreSubject: Subject = {
+  group: 'db',
+  noun: 'the datastore',
+  nouns: 'datastores',
+  name: 'shop-db',
+  file: 'shop-db.dump',
+  pathOf: datastorePath,
+}
+
+export const diskSubject: Subject = {
+  group: 'disks',
+  noun: 'the service, or the disk',
+  nouns: 'disks',
+  name: 'shop',
+  file: 'shop.tar.gz',
+  pathOf: (name) => `/disks/${encodeURIComponent(name)}`,
+}
+
+export function addBackupCommands(parent: BerthCommand, subject: Subject): void {
+  const { group, noun, nouns, name, file } = subject
+  parent
+    .command('backup')
+    .argument('<name>', noun)
     .description('create and verify a backup; to a file, or else kept on the server')
     .option('--keep', 'also keep it on the server')
-    .examples('berth db backup shop-db > shop-db.dump', 'berth db backup shop-db')
-    .runs(backup)
-  db.command('backups')
-    .argument('[name]', 'only backups of this datastore')
-    .description('list backups, including those of deleted datastores')
+    .examples(`berth ${group} backup ${name} > ${file}`, `berth ${group} backup ${name}`)
+    .runs((cli, name: string, options: { keep?: boolean }) => backup(cli, subject, name, options))
+  parent
+    .command('backups')
+    .argument('[name]', `only backups of ${noun}`)
+    .description(`list backups, including those of deleted ${nouns}`)
     .option('--get <id>', 'print the file of this backup')
     .option('--rm <id>', 'delete this backup')
-    .examples('berth db backups shop-db', 'berth db backups --get bak-01jexample > shop-db.dump')
-    .runs(listBackups)
-  db.command('restore')
-    .argument('<name>', 'the datastore')
+    .examples(`berth ${group} backups ${name}`, `berth ${group} backups --get bak-01jexample > ${file}`)
+    .runs((cli, name: string | undefined, options: ListOptions) => listBackups(cli, subject, name, options))
+}
+
+export function addRestoreCommand(parent: BerthCommand, subject: Subject, ...examples: string[]): void {
+  const { group, noun, name, file } = subject
+  parent
+    .command('restore')
+    .argument('<name>', noun)
     .description('replace all data with those of a file or backup; an invalid one changes nothing')
     .option('--from <backup>', 'a backup on the server, instead of standard input')
     .option('--yes', 'do not ask')
     .examples(
-      'berth db restore shop-db < shop-db.dump',
-      'berth db restore shop-db < shop-db.sql.gz',
-      'berth db restore shop-db --from bak-01jexample',
+      `berth ${group} restore ${name} < ${file}`,
+      ...examples,
+      `berth ${group} restore ${name} --from bak-01jexample`,
     )
-    .runs(restore)
+    .runs((cli, name: string, options: RestoreOptions) => restore(cli, subject, name, options))
 }
 
-async function backup(cli: Cli, name: string, { keep }: { keep?: boolean }): Promise<void> {
+const nameIn = ({ datastore, service }: Pick<Backup, 'datastore' | 'service'>) => datastore ?? service ?? ''
+
+async function backup(
+  cli: Cli,
+  { group, pathOf }: Subject,
+  name: string,
+  { keep }: { keep?: boolean },
+): Promise<void> {
   const { client, out } = cli
   const isPrinted = !out.isTerminal && !out.isJson
   const backup = await awaitWork<Backup>(cli, {
     name: 'backing up',
     path: '/backups',
-    begin: () => client.call('POST', `${datastorePath(name)}/backups`),
+    begin: () => client.call('POST', `${pathOf(name)}/backups`),
   })
   if (out.isJson) return out.json(backup)
   if (!isPrinted) {
-    printDone(cli, `${backup.datastore} was backed up and verified: ${backup.id}`)
-    return printNext(cli, `berth db backups --get ${backup.id} > ${backup.file.split('/').at(-1)}`)
+    printDone(cli, `${nameIn(backup)} was backed up and verified: ${backup.id}`)
+    return printNext(cli, `berth ${group} backups --get ${backup.id} > ${backup.file.split('/').at(-1)}`)
   }
   await printBackup(cli, backup)
   if (!keep) await client.call('DELETE', `/backups/${backup.id}`)
-  printDone(cli, `${backup.datastore} was backed up and verified${keep ? `: ${backup.id}` : ''}`)
+  printDone(cli, `${nameIn(backup)} was backed up and verified${keep ? `: ${backup.id}` : ''}`)
 }
 
 interface ListOptions {
@@ -75,18 +120,25 @@ const styles: Record<Backup['status'], Style> = {
   deleting: 'red',
 }
 
-async function listBackups(cli: Cli, name: string | undefined, { get, rm }: ListOptions): Promise<void> {
+async function listBackups(
+  cli: Cli,
+  { group }: Subject,
+  name: string | undefined,
+  { get, rm }: ListOptions,
+): Promise<void> {
   const { client, out } = cli
-  if (get !== undefined) return download(cli, get)
+  if (get !== undefined) return download(cli, group, get)
   if (rm !== undefined) {
     await client.call('DELETE', `/backups/${encodeURIComponent(rm)}`)
     return printDone(cli, `${rm} is being deleted`)
   }
-  const query = name === undefined ? {} : { datastore: name }
-  const backups = await client.call<Backup[]>('GET', '/backups', { query })
-  printList(out, backups, `no backups yet: \`berth db backup ${name ?? 'NAME'}\` creates one`, [
+  const ofDisks = group === 'disks'
+  const query = name === undefined ? {} : { [ofDisks ? 'disk' : 'datastore']: name }
+  const all = await client.call<Backup[]>('GET', '/backups', { query })
+  const backups = all.filter(({ kind }) => (kind === 'disk') === ofDisks)
+  printList(out, backups, `no backups yet: \`berth ${group} backup ${name ?? 'NAME'}\` creates one`, [
     { heading: 'ID', text: ({ id }) => id },
-    { heading: 'DATASTORE', text: ({ datastore }) => datastore, style: () => 'bold' },
+    { heading: ofDisks ? 'SERVICE' : 'DATASTORE', text: (backup) => nameIn(backup), style: () => 'bold' },
     { heading: 'STATUS', text: ({ status }) => status, style: ({ status }) => styles[status] },
     {
       heading: 'SIZE',
@@ -99,11 +151,11 @@ async function listBackups(cli: Cli, name: string | undefined, { get, rm }: List
   ])
 }
 
-async function download(cli: Cli, id: string): Promise<void> {
+async function download(cli: Cli, group: string, id: string): Promise<void> {
   if (cli.out.isTerminal)
     throw usageFailure(
       'a backup is binary data, and standard output is a terminal',
-      `berth db backups --get ${id} > FILE`,
+      `berth ${group} backups --get ${id} > FILE`,
     )
   await printBackup(cli, await cli.client.call<Backup>('GET', `/backups/${encodeURIComponent(id)}`))
 }
@@ -113,25 +165,31 @@ interface RestoreOptions {
   yes?: boolean
 }
 
-async function restore(cli: Cli, name: string, { from, yes }: RestoreOptions): Promise<void> {
+async function restore(
+  cli: Cli,
+  { group, pathOf }: Subject,
+  name: string,
+  { from, yes }: RestoreOptions,
+): Promise<void> {
   const { client, out } = cli
-  const path = `${datastorePath(name)}/restores`
+  const path = `${pathOf(name)}/restores`
   if (from === undefined && cli.stdin.isTTY) {
     throw usageFailure(
       'the data is read from standard input, which is a terminal',
-      `berth db restore ${name} < FILE, or --from a backup`,
+      `berth ${group} restore ${name} < FILE, or --from a backup`,
     )
   }
   if (from !== undefined && !yes) {
-    const datastore = await client.call<Datastore>('GET', datastorePath(name))
-    const effect = `This replaces all data of ${datastore.name}`
-    await confirmByName(cli, { name: datastore.name, effect, kept: 'nothing was changed' })
+    // An id is confirmed by the name.
+    const known = group === 'db' ? (await client.call<Datastore>('GET', pathOf(name))).name : name
+    const effect = `This replaces all data of ${known}`
+    await confirmByName(cli, { name: known, effect, kept: 'nothing was changed' })
   }
   const begin = () =>
     from === undefined ? upload(cli, path) : client.call<Restore>('POST', path, { body: { backup_id: from } })
   const restored = await awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
   if (out.isJson) return out.json(restored)
-  printDone(cli, `${restored.datastore} now has the data of ${restored.backup_id ?? 'the file'}`)
+  printDone(cli, `${nameIn(restored)} now has the data of ${restored.backup_id ?? 'the file'}`)
 }
 
 /** A file has a size, a pipe does not. */
@@ -161,7 +219,7 @@ async function awaitWork<W extends Work>(
   })
   if (over.status === 'good' || over.status === 'done') return over
   const hint = name === 'restoring' ? 'nothing was changed: the previous data is still served' : undefined
-  throw new CliFailure(`${over.datastore}: ${over.error ?? `the work is ${over.status}`}`, { hint })
+  throw new CliFailure(`${nameIn(over)}: ${over.error ?? `the work is ${over.status}`}`, { hint })
 }
 
 function isUnderWay({ status }: Work): boolean {
