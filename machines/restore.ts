@@ -1,8 +1,8 @@
-// A restore of a datastore: replaces its data with the contents of a file, completely or not at all.
-// Before `switching`, clients of the datastore see no change, and everything can be undone. The switch is
-// repeated until it is complete or was undone.
+// A restore of a datastore or a disk: replaces its data with the contents of a file, completely or not at all.
+// Before `switching`, no client sees a change, and everything can be undone. The switch is repeated until it is
+// complete or was undone. The disk of a service is a new volume with the transition to `switching`.
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import type { DatastoreKind } from './datastore/datastore-context.ts'
+import { type DatastoreSubject, type DiskSubject, subjectFields } from './backup-subject.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
 import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
@@ -12,11 +12,13 @@ export const cleanups = ['tidyRestore', 'undoRestore'] as const
 
 export const readers = ['checkFile', 'loadData'] as const
 
-export interface RestoreInput {
+export interface DiskTarget extends DiskSubject {
+  /** The volume that becomes the disk. */
+  newDisk: string
+}
+
+export type RestoreInput = (DatastoreSubject | DiskTarget) & {
   id: string
-  datastoreId: string
-  datastoreName: string
-  kind: DatastoreKind
   /** The backup to restore; null for an uploaded file. */
   backupId: string | null
   sizeBytes: number
@@ -25,12 +27,15 @@ export interface RestoreInput {
 
 export type RestoreEvent = { type: 'cancel'; at: string; by: string }
 
-export interface RestoreSlot extends SlotInput {
-  datastoreId: string
+interface RestoreOrigin extends SlotInput {
   backupId: string | null
 }
 
-interface RestoreContext extends RestoreInput {
+export type DatastoreRestoreSlot = RestoreOrigin & { datastoreId: string }
+export type DiskRestoreSlot = RestoreOrigin & DiskTarget
+export type RestoreSlot = DatastoreRestoreSlot | DiskRestoreSlot
+
+type RestoreContext = RestoreInput & {
   phase: 'checking' | 'loading' | 'switching' | null
   error: Problem | null
   finishedAt: string | null
@@ -61,15 +66,16 @@ const restore = setup({
   },
 })
 
-const slotInput = ({ context: { id, datastoreId, backupId } }: { context: RestoreContext }): RestoreSlot => ({
-  id,
-  datastoreId,
-  backupId,
-})
+const slotInput = ({ context }: { context: RestoreContext }): RestoreSlot => {
+  const { id, backupId } = context
+  if (context.kind !== 'disk') return { id, datastoreId: context.datastoreId, backupId }
+  const { kind, disk, newDisk, serviceId, serviceName } = context
+  return { id, backupId, kind, disk, newDisk, serviceId, serviceName }
+}
 
 export const machine = restore.createMachine({
   id: 'restore',
-  description: 'Replaces the data of a datastore with the contents of a file.',
+  description: 'Replaces the data of a datastore or a disk with the contents of a file.',
   context: ({ input }) => ({ ...input, phase: null, error: null, finishedAt: null }),
   initial: 'checking',
   states: {
@@ -86,7 +92,7 @@ export const machine = restore.createMachine({
       },
     },
     loading: {
-      description: 'Loads the data next to the current data. Clients see no change.',
+      description: 'Loads the data next to the current data. No client sees a change.',
       on: { cancel: { target: 'undoing', actions: 'recordCancel' } },
       entry: assign({ phase: 'loading' }),
       invoke: {
@@ -132,8 +138,8 @@ export const machine = restore.createMachine({
       },
     },
     done: { description: 'The new data is in use.', type: 'final' },
-    failed: { description: 'Failed. The datastore has its former data.', type: 'final' },
-    canceled: { description: 'Canceled. The datastore has its former data.', type: 'final' },
+    failed: { description: 'Failed. The former data is in use.', type: 'final' },
+    canceled: { description: 'Canceled. The former data is in use.', type: 'final' },
   },
 })
 
@@ -155,11 +161,8 @@ export function toRecord(snapshot: RestoreSnapshot) {
   const { context } = snapshot
   return {
     id: context.id,
-    /** The owner in lists: the datastore. */
-    service_id: context.datastoreId,
-    datastore_id: context.datastoreId,
-    datastore: context.datastoreName,
-    kind: context.kind,
+    ...subjectFields(context),
+    new_disk: context.kind === 'disk' ? context.newDisk : null,
     backup_id: context.backupId,
     status: statuses[snapshot.value],
     phase: context.phase,
@@ -168,6 +171,12 @@ export function toRecord(snapshot: RestoreSnapshot) {
     created_at: context.at,
     finished_at: context.finishedAt,
   }
+}
+
+/** From here on every instance that starts gets the new volume, which is complete. */
+export function toService({ context, value }: RestoreSnapshot, before: RestoreSnapshot | null) {
+  if (context.kind !== 'disk' || value !== 'switching' || before?.value === 'switching') return null
+  return { disk_volume: context.newDisk }
 }
 
 /** Backups and restores share the file check, whose error code names the backup. */

@@ -101,7 +101,7 @@ export const CreateRestore = z
       .string()
       .min(1)
       .max(64)
-      .describe('The id of a good backup of any datastore of the same kind.'),
+      .describe('The id of a good backup of any datastore of the same kind, or of any disk.'),
   })
   .meta({ id: 'CreateRestore', description: 'The backup to restore.' })
 export type CreateRestore = z.output<typeof CreateRestore>
@@ -109,19 +109,20 @@ export type CreateRestore = z.output<typeof CreateRestore>
 export const Restore = z
   .object({
     ...shared,
+    new_disk: text.describe('Name of the volume that becomes the disk; null for a datastore.'),
     size_bytes: whole.describe('The size of the file; null until known.'),
     backup_id: text.describe('Null for an uploaded file.'),
     status: z
       .enum(['running', 'undoing', 'done', 'failed', 'canceled'])
       .describe(
         '`running`: see `phase`. `undoing`: failed or canceled; prepared data is being removed. `done`: ' +
-          'the datastore has the restored data. `failed`: see `error`. `canceled`: on request. After a ' +
-          'failure or a cancellation the datastore has its previous data.',
+          'the restored data is in use. `failed`: see `error`. `canceled`: on request. After a failure or ' +
+          'a cancellation the previous data is in use.',
       ),
     phase: z
       .enum(['checking', 'loading', 'switching'])
       .nullable()
-      .describe('The datastore is unchanged until `switching`.'),
+      .describe('The data is unchanged until `switching`.'),
   })
-  .meta({ id: 'Restore', description: 'A restore of a backup or a file into a datastore.' })
+  .meta({ id: 'Restore', description: 'A restore of a backup or a file into a datastore or a disk.' })
 export type Restore = z.output<typeof Restore>

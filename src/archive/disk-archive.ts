@@ -13,7 +13,8 @@ export interface DiskContent {
   bytes: number
 }
 
-const metadataBytes = 16 * 1024 * 1024
+/** Small, because the engine does not read what follows the end of an archive. */
+const metadataBytes = 64 * 1024
 const types = { file: ['0', '7'], hardLink: '1', link: '2', folder: '5', pipe: '6' }
 
 /** Speed counts more than size: the data may change while it is read. */

@@ -1,15 +1,14 @@
 // Content that is pushed, as by a program that writes, becomes an object.
 import { PassThrough } from 'node:stream'
-import type { ObjectFacts } from './object-store.ts'
 
 /**
  * The object is complete only if `produce` resolves. Throws the failure that came first: that of the store,
  * or that of `produce`, which `put` passes on.
  */
-export async function putPushed(
-  put: (content: AsyncIterable<Uint8Array>) => Promise<ObjectFacts>,
+export async function putPushed<Result>(
+  put: (content: AsyncIterable<Uint8Array>) => Promise<Result>,
   produce: (push: (piece: Uint8Array) => Promise<void>) => Promise<unknown>,
-): Promise<ObjectFacts> {
+): Promise<Result> {
   const pipe = new PassThrough()
   // An error also comes out of `put`, which reads the pipe.
   pipe.on('error', () => undefined)

@@ -1,7 +1,13 @@
 // The chart of a restore: everything can be undone before the switch, and every restore reports its end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { machine, type RestoreInput, type RestoreSnapshot, toRecord } from '../../machines/restore.ts'
+import {
+  machine,
+  type RestoreInput,
+  type RestoreSnapshot,
+  toRecord,
+  toService,
+} from '../../machines/restore.ts'
 import { instant } from '../support/machines/deploy-chart.ts'
 import { pathOf, type Run, runMachine, type TestEffect, waits } from '../support/machines/machine-run.ts'
 
@@ -39,6 +45,9 @@ test('a restore is checked, loaded, switched, and cleaned up', async () => {
     datastore_id: 'dst-1',
     datastore: 'shop-db',
     kind: 'postgres',
+    service: null,
+    disk: null,
+    new_disk: null,
     backup_id: 'bak-1',
     status: 'done',
     phase: null,
@@ -114,4 +123,28 @@ test('from every snapshot a fresh actor reaches the same end', async () => {
       assert.deepEqual([stateOf(run), recordOf(run)], [end, recordOf(whole)])
     }
   }
+})
+
+test('the service gets the new volume with the transition to the switch, and with no other', async () => {
+  const disk = { disk: 'berth-svc-1', newDisk: 'berth-rst-1', serviceId: 'svc-1', serviceName: 'shop' }
+  const ofDisk: RestoreInput = {
+    id: 'rst-1',
+    kind: 'disk',
+    ...disk,
+    backupId: null,
+    sizeBytes: 1,
+    at: instant,
+  }
+  const patches: [unknown, unknown][] = []
+  let before: RestoreSnapshot | null = null
+  const run = runMachine(machine, working, { input: ofDisk })
+  run.actor.subscribe((snapshot) => {
+    patches.push([snapshot.value, toService(snapshot as RestoreSnapshot, before)])
+    before = snapshot as RestoreSnapshot
+  })
+  await run.reached('done')
+  assert.deepEqual(
+    patches.filter(([, patch]) => patch !== null),
+    [['switching', { disk_volume: 'berth-rst-1' }]],
+  )
 })

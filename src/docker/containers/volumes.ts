@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { VolumeInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
-import { isOurs, labels, type Owner, ownerFilter, ownerLabels } from '../engine/names.ts'
+import { instanceKind, isOurs, labels, type Owner, ownerFilter, ownerLabels } from '../engine/names.ts'
 
 export interface Volume {
   name: string
@@ -91,6 +91,19 @@ export async function listVolumes(
   const filters = { label: ownerFilter(owner), ...(unused && { dangling: ['true'] }) }
   const response = await call('list volumes', (abortSignal) => docker.listVolumes({ filters, abortSignal }))
   return (response.Volumes ?? []).map(toVolume).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The deploys whose instances have the volume, whether they run or not. */
+export async function listVolumeUsers(
+  { call, docker }: Engine,
+  owner: Owner,
+  name: string,
+): Promise<string[]> {
+  const label = [...ownerFilter(owner), `${labels.kind}=${instanceKind}`]
+  const containers = await call('list the users of a volume', (abortSignal) =>
+    docker.listContainers({ all: true, filters: { label, volume: [name] }, abortSignal }),
+  )
+  return [...new Set(containers.map(({ Labels }) => Labels[labels.id] ?? ''))]
 }
 
 async function create({ call, docker }: Engine, owner: Owner, name: string, marks: Record<string, string>) {

@@ -1,4 +1,5 @@
-// The effects of a backup: a file at a backup place, which is read back: a dump by the programs of its server.
+// The effects of a backup: a file at a backup place, which is read back. For a dump, the programs of its
+// datastore do that.
 import type {
   BackupOwner,
   BackupRecord,

@@ -65,6 +65,7 @@ const leftoverListers: Record<string, LeftoverLister> = {
   'job-run': (ports, { id }) => listContainers(ports, { deployId: id }, [jobKind]),
   restore: async (ports, { id }) => [
     ...(await listContainers(ports, { deployId: id }, [toolKind])),
+    ...(await existingVolumes(ports, [ports.storage.actors.record(id)?.new_disk])),
     ...existingFiles([join(ports.settings.dataDir, 'restores', `${id}.file`)]),
   ],
   'server-backup': async ({ serverBackups: { places }, storage }, { id }) => {

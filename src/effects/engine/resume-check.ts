@@ -12,7 +12,7 @@ export function requireMayResume(storage: Storage, row: ActorRow, snapshot: unkn
   else if (row.kind === 'certificate') requireOnlyActor(storage, row, 'host')
   else if (row.kind === 'disk-chown') requireOnlyActor(storage, row, 'disk')
   else if (row.kind === 'disk-removal') requireOnlyActor(storage, row, 'disk')
-  else if (row.kind === 'restore') requireOnlyActor(storage, row, 'datastore_id')
+  else if (row.kind === 'restore') requireOnlyActor(storage, row, 'service_id')
 }
 
 /** In these states a deploy itself checks immediately whether its service still needs it. */

@@ -1,6 +1,6 @@
 // One step of a restore: what it needs, its file, and its commands in the datastore's own container.
 import { basename, dirname } from 'node:path'
-import type { RestoreSlot } from '../../../machines/restore.ts'
+import type { DatastoreRestoreSlot, RestoreSlot } from '../../../machines/restore.ts'
 import type { Datastores } from '../../docker/containers/datastores.ts'
 import type { Instances } from '../../docker/containers/instances.ts'
 import type { Command } from '../../docker/exec/exec.ts'
@@ -14,19 +14,21 @@ import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import { type Datastore, runInDatastore } from '../datastore/access.ts'
 import type { FreeDiskSettings } from '../disk/disk.ts'
 import type { EnginePorts } from '../engine/ports.ts'
+import type { LogCollector } from '../logs/log-collector.ts'
 import type { SharedPorts } from '../ports.ts'
 
 export interface RestorePorts extends SharedPorts, EnginePorts, ToolPorts, TransferPorts {
   datastores: Datastores
   instances: Instances
   places: BackupPlaces
-  settings: ToolSettings & FreeDiskSettings
+  logCollector: LogCollector
+  settings: ToolSettings & FreeDiskSettings & { trashDays: number }
 }
 
 export interface RestoreStep {
   ports: RestorePorts
   datastore: Datastore
-  input: RestoreSlot
+  input: DatastoreRestoreSlot
   signal: AbortSignal
 }
 

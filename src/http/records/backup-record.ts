@@ -36,13 +36,14 @@ export function toBackup(
 }
 
 export function toRestore({ observe }: BackupContext, record: RestoreRecord & CommonRecordFields): Restore {
-  const { service_id: _, ...shown } = record
+  const { service_id: ownerId, ...shown } = record
   const progress = observe.progress(record.id)
   return {
     ...shown,
-    service_id: null,
-    service: null,
-    disk: null,
+    service_id: record.kind === 'disk' ? ownerId : null,
+    service: record.service ?? null,
+    disk: record.disk ?? null,
+    new_disk: record.new_disk ?? null,
     ...failureOf(record, adviseOnRestore(record)),
     done_bytes: progress?.doneBytes ?? null,
     total_bytes: progress?.totalBytes ?? null,

@@ -27,3 +27,10 @@ export function findDiskService(
   if (named?.disk_mount_path) return named
   return storage.services.list().find((row) => row.disk_mount_path && diskOf(row) === nameOrService)
 }
+
+/** Throws `not_found`, also for a disk that no service uses. */
+export function requireDiskService(context: HttpContext, nameOrService: string): ServiceRow {
+  const service = findDiskService(context, nameOrService)
+  if (service) return service
+  throw notFound(`no service uses a disk '${nameOrService}'`, 'berth disks lists them')
+}

@@ -2,9 +2,11 @@
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { BackupInput, BackupRecord, BackupSubject } from '../../../machines/backup.ts'
+import type { DatastoreSubject } from '../../../machines/backup-subject.ts'
 import type { DatastoreRecord } from '../../../machines/datastore/datastore-record.ts'
-import type { RestoreInput } from '../../../machines/restore.ts'
+import type { DiskTarget, RestoreInput } from '../../../machines/restore.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
 import {
   Backup,
   BackupParams,
@@ -39,7 +41,7 @@ import {
   toRestore,
 } from '../records/backup-record.ts'
 import { assertAvailable, findDatastore } from '../records/datastore-record.ts'
-import { findDisk } from '../records/disk-record.ts'
+import { findDisk, requireDiskService } from '../records/disk-record.ts'
 import { paged } from '../records/paging.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { storeUpload } from '../rules/upload.ts'
@@ -171,7 +173,11 @@ async function deleteBackup(call: CallById): Promise<undefined> {
   const { id } = findBackup(context.storage, params.id)
   const restores = [...actors.active('restore')].map((restore) => actors.record<'restore'>(restore.id))
   const user = restores.find((restore) => restore?.backup_id === id)
-  if (user) throw new Failure('in_use', `the restore ${user.id} of ${user.datastore} is using this backup`)
+  if (user)
+    throw new Failure(
+      'in_use',
+      `the restore ${user.id} of ${user.datastore ?? user.service} is using this backup`,
+    )
   await context.actors.send(id, command(call, 'delete'))
 }
 
@@ -218,6 +224,46 @@ export const restoreRoutes = tagged('Backups', [
     replay: readRestore,
     handler: uploadRestore,
   }),
+  get('/disks/{name}/restores', {
+    role: 'read',
+    summary: 'Lists the restores of the disk of a service, newest first',
+    params: DiskOrServiceParams,
+    query: RestoresQuery,
+    response: z.array(Restore),
+    handler(call) {
+      const { id } = requireDiskService(call.context, call.params.name)
+      const { records, next } = call.context.storage.actors.page('restore', [id], call.query)
+      const restores = records.map((record) => toRestore(call.context, record))
+      return paged(call, restores, next)
+    },
+  }),
+  post('/disks/{name}/restores', {
+    summary: 'Replaces all files of the disk of a service with those of a backup',
+    description:
+      'Replaces all files of the disk of a service with those of a backup. They are written to a new ' +
+      'volume, and the instances stop before they start on it. The former volume goes to the trash.',
+    params: DiskOrServiceParams,
+    body: CreateRestore,
+    response: Restore,
+    status: 202,
+    problems: ['conflict'],
+    replay: readRestore,
+    handler: createDiskRestore,
+  }),
+  post('/disks/{name}/restores/upload', {
+    summary: 'Replaces all files of the disk of a service with those of an uploaded file',
+    params: DiskOrServiceParams,
+    upload: {
+      mediaTypes: ['application/octet-stream'],
+      limitBytes: 1024 ** 4,
+      description: 'A tar archive in gzip with one folder, `disk`, at most 1 TiB.',
+    },
+    response: Restore,
+    status: 202,
+    problems: ['conflict', 'insufficient_storage'],
+    replay: readRestore,
+    handler: uploadDiskRestore,
+  }),
   ...recordRoutes('/restores/{id}', {
     noun: 'a restore',
     params: RestoreParams,
@@ -248,7 +294,49 @@ async function createRestore(call: CallById<unknown, CreateRestore>): Promise<Re
     throw invalidRequest(`the backup is of ${backup.kind}, ${datastore.name} is ${datastore.kind}`)
   }
   const id = context.storage.ids.newId('rst')
-  return startRestore(call, datastore, { id, backupId: backup.id, sizeBytes: backup.size_bytes! })
+  return startRestore(call, ofDatastore(datastore), {
+    id,
+    backupId: backup.id,
+    sizeBytes: backup.size_bytes!,
+  })
+}
+
+const ofDatastore = ({ id, name, kind }: DatastoreRecord) => ({ kind, datastoreId: id, datastoreName: name })
+
+async function createDiskRestore(call: Call<DiskOrServiceParams, unknown, CreateRestore>): Promise<Restore> {
+  const { context, params, body } = call
+  const service = requireDiskService(context, params.name)
+  const backup = findBackup(context.storage, body.backup_id)
+  if (backup.status !== 'good') throw conflict(`the backup is ${backup.status}, not good`)
+  if (backup.kind !== 'disk') throw invalidRequest(`the backup is of ${backup.kind}, not of a disk`)
+  const id = context.storage.ids.newId('rst')
+  const source = { id, backupId: backup.id, sizeBytes: backup.size_bytes! }
+  return startRestore(call, ofDisk(context, service, id), source)
+}
+
+async function uploadDiskRestore(call: Call<DiskOrServiceParams, unknown, Upload>): Promise<Restore> {
+  const { context, params, body } = call
+  const service = requireDiskService(context, params.name)
+  assertNoActiveRestore(context, service.id)
+  return storeUpload(context, body, {
+    files: context.storage.restoreFiles,
+    idPrefix: 'rst',
+    headBytes,
+    checkHead(head) {
+      if (formatOf(head) === 'gzip') return
+      const message = 'the file is not gzip: a disk takes a .tar.gz with one folder, disk'
+      const problem = { path: 'body', code: 'unknown_format', message }
+      throw new Failure('invalid_request', message, undefined, [problem])
+    },
+    start: (id, sizeBytes) =>
+      startRestore(call, ofDisk(context, service, id), { id, backupId: null, sizeBytes }),
+  })
+}
+
+/** The new volume is named after the restore. */
+function ofDisk({ diskOf }: HttpContext, service: ServiceRow, restoreId: string): DiskTarget {
+  const { id: serviceId, name: serviceName } = service
+  return { kind: 'disk', disk: diskOf(service), newDisk: diskOf({ id: restoreId }), serviceId, serviceName }
 }
 
 async function uploadRestore(call: CallById<unknown, Upload>): Promise<Restore> {
@@ -261,7 +349,7 @@ async function uploadRestore(call: CallById<unknown, Upload>): Promise<Restore> 
     idPrefix: 'rst',
     headBytes,
     checkHead: (head) => assertFormat(datastore, head),
-    start: (id, sizeBytes) => startRestore(call, datastore, { id, backupId: null, sizeBytes }),
+    start: (id, sizeBytes) => startRestore(call, ofDatastore(datastore), { id, backupId: null, sizeBytes }),
   })
 }
 
@@ -283,21 +371,21 @@ function wrongFile({ name, kind }: DatastoreRecord, problem: string, code = 'unk
 
 async function startRestore(
   { context, caller, eventId }: Pick<Call, 'caller' | 'context' | 'eventId'>,
-  { id: datastoreId, name: datastoreName, kind }: DatastoreRecord,
+  subject: DatastoreSubject | DiskTarget,
   source: Pick<RestoreInput, 'id' | 'backupId' | 'sizeBytes'>,
 ): Promise<Restore> {
-  const input: RestoreInput = { ...source, datastoreId, datastoreName, kind, at: new Date().toISOString() }
+  const input: RestoreInput = { ...source, ...subject, at: new Date().toISOString() }
   const also = () => {
-    assertAvailable(findDatastore(context.storage, datastoreId))
-    assertNoActiveRestore(context, datastoreId)
+    if (subject.kind !== 'disk') assertAvailable(findDatastore(context.storage, subject.datastoreId))
+    assertNoActiveRestore(context, subject.kind === 'disk' ? subject.serviceId : subject.datastoreId)
   }
   const options = { also, by: requesterOf({ context, caller }), eventId }
   const { record } = await context.actors.spawn('restore', input.id, input, options)
   return toRestore(context, record)
 }
 
-function assertNoActiveRestore({ storage }: HttpContext, datastoreId: string): void {
-  const [other] = storage.actors.active('restore', datastoreId)
+function assertNoActiveRestore({ storage }: HttpContext, ownerId: string): void {
+  const [other] = storage.actors.active('restore', ownerId)
   if (other) throw conflict(`${other.id} is already restoring it`)
 }
 

@@ -63,12 +63,13 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
   const { observe, storage } = context
   const disks = await observe.disks()
   return disks
-    .filter(({ name, serviceId }) => removalOf(storage, { name, serviceId }) === null)
-    .map(({ name, serviceId, serviceName }) => ({
+    .map((disk) => ({ ...disk, kept: !isDiskOf(context, disk.name, storage.services.get(disk.serviceId)) }))
+    .filter((disk) => removalOf(storage, disk) === null && !(disk.kept && isBeingRestored(storage, disk)))
+    .map(({ name, serviceId: service_id, serviceName: service_name, kept }) => ({
       name,
-      service_id: serviceId,
-      service_name: serviceName,
-      kept: !isDiskOf(context, name, storage.services.get(serviceId)),
+      service_id,
+      service_name,
+      kept,
     }))
 }
 
@@ -90,6 +91,7 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
     const hint = `berth delete ${service.name} --delete-disk deletes both`
     throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
   }
+  if (isBeingRestored(storage, disk)) throw new Failure('in_use', 'a restore fills it')
   const removalId = removalOf(storage, disk)
   if (removalId !== null) {
     if (query.purge) await actors.send(removalId, command(call, 'purge'))
@@ -107,6 +109,12 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
 /** A service that got another disk from the trash keeps the former one without using it. */
 function isDiskOf({ diskOf }: HttpContext, name: string, service: ServiceRow | null): boolean {
   return service !== null && diskOf(service) === name
+}
+
+/** Whether a restore fills it, and may remove it again. */
+function isBeingRestored({ actors }: Storage, disk: { name: string; serviceId: string }): boolean {
+  const restores = [...actors.active('restore', disk.serviceId)]
+  return restores.some(({ id }) => actors.record<'restore'>(id)?.new_disk === disk.name)
 }
 
 /** The id of the disk's removal, which is in the trash or in progress. */

@@ -232,7 +232,16 @@ async function deleteService(call: CallById<DeleteQuery>): Promise<undefined> {
   const disk = { id: context.storage.ids.newId('dsk'), disk: context.diskOf(row) }
   const trash = expiresAt && { ...disk, serviceName: row.name, expiresAt }
   const removal = { id, serviceId: id, deleteDisk: query.delete_disk, trash, at }
-  const { record } = await context.actors.spawn('service-removal', id, removal, { by: requesterOf(call) })
+  const also = () => {
+    const [restore] = context.storage.actors.active('restore', id)
+    if (restore)
+      throw conflict(
+        `${restore.id} restores its disk`,
+        `berth api POST /restores/${restore.id}/cancel cancels it`,
+      )
+  }
+  const options = { also, by: requesterOf(call) }
+  const { record } = await context.actors.spawn('service-removal', id, removal, options)
   await waitForRunsToEnd(context.storage, id)
   if (query.delete_disk && record.delete_disk === false) {
     throw conflict(`${row.name} is already being deleted, and its disk is kept`)

@@ -117,16 +117,21 @@ export function adviseOnServerBackup({ error_code: code, place }: FailedRecord &
 }
 
 /** Null for a restore that has not failed. The datastore keeps its former data. */
-export function adviseOnRestore({ error_code: code, datastore }: FailedRecord & Pick<Restore, 'datastore'>) {
+export function adviseOnRestore(
+  restore: FailedRecord & Pick<Restore, 'datastore'> & { service?: string | null },
+) {
+  const { error_code: code, datastore, service } = restore
   if (!code || code === 'canceled') return null
+  const backups = datastore === null ? `berth disks backups ${service}` : `berth db backups ${datastore}`
   switch (code) {
     case 'damaged_file':
     case 'unsupported_dump':
     case 'not_found':
-      return adviseTo('restore another backup of the list', `berth db backups ${datastore}`)
+      return adviseTo('restore another backup of the list', backups)
     case 'insufficient_storage':
       return advise('free disk space on the server, then restore again; manual: /docs/operations#disk-space')
     default:
+      if (datastore === null) return adviseTo('restore another backup of the list', backups)
       return adviseTo('check the datastore', `berth why ${datastore}`)
   }
 }

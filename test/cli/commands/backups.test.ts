@@ -54,7 +54,14 @@ const good: Backup = {
   sha256: createHash('sha256').update(content).digest('hex'),
   file: '/var/lib/berth/backups/shop-db/shop-db-1.dump',
 }
-const done: Restore = { ...shared, id: 'rst-1', backup_id: null, status: 'done', error_code: null }
+const done: Restore = {
+  ...shared,
+  id: 'rst-1',
+  new_disk: null,
+  backup_id: null,
+  status: 'done',
+  error_code: null,
+}
 
 interface World {
   backup: Backup

@@ -26,6 +26,7 @@ test('a restore from a backup runs, and names its source', async (t) => {
     service_id: null,
     service: null,
     disk: null,
+    new_disk: null,
     backup_id: backupId,
     error: null,
     error_code: null,

@@ -11,7 +11,7 @@ import { plain } from '../../terminal/output.ts'
 import { showWork } from '../../terminal/phase-line.ts'
 import { confirmByName } from '../../terminal/prompts.ts'
 import { printList } from '../../terminal/table.ts'
-import { addBackupCommands, diskSubject } from './backups.ts'
+import { addBackupCommands, addRestoreCommand, diskSubject } from './backups.ts'
 import { reportTrashed } from './trash.ts'
 
 export function addDiskCommands(program: BerthCommand): void {
@@ -42,6 +42,7 @@ export function addDiskCommands(program: BerthCommand): void {
     )
     .runs(chown)
   addBackupCommands(disks, diskSubject)
+  addRestoreCommand(disks, diskSubject)
 }
 
 async function list({ client, out }: Cli): Promise<void> {

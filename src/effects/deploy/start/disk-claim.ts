@@ -12,10 +12,15 @@ const pollIntervalMs = 250
 
 /** Runs `work` while no other version holds the service's disk. Throws `disk_in_use` when one does. */
 export function withDisk<T>(phase: DeployPhase, work: () => Promise<T>): Promise<T> {
-  return diskLocks.run(phase.serviceId, phase.signal, async () => {
+  return withDiskLock(phase.serviceId, phase.signal, async () => {
     await requireFreeDisk(phase)
     return work()
   })
+}
+
+/** No instance on the disk of that service is created during the work. */
+export function withDiskLock<T>(serviceId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return diskLocks.run(serviceId, signal, work)
 }
 
 /** The version that the service wants gets the disk once no other version with a disk has an instance. */

@@ -153,9 +153,12 @@ export async function ensureInstance(
   const network = await ports.engineReady(signal)
   const { release } = phase
   const address = await allocateAddress(ports, id, wanted.index, network)
-  const spec = instanceSpec(ports, service, release, { id, ...wanted, address, network: network.name })
-  if (!spec.volume) return ports.instances.ensure(spec, signal)
+  const placement = { id, ...wanted, address, network: network.name }
+  const plain = instanceSpec(ports, service, release, placement)
+  if (!plain.volume) return ports.instances.ensure(plain, signal)
   return withDisk(phase, async () => {
+    // A restore may have given the service another volume.
+    const spec = instanceSpec(ports, ports.storage.services.get(service.id) ?? service, release, placement)
     await ensureDisk(ports, service, spec)
     return ports.instances.ensure(spec, signal)
   })
