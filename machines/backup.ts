@@ -27,8 +27,8 @@ interface BackupOrigin {
 }
 
 interface BackupTrigger {
-  /** `final` before its datastore was deleted. */
-  trigger: 'manual' | 'schedule' | 'final'
+  /** `final` before its datastore was deleted; `server` for a backup of the server, which deletes it. */
+  trigger: 'manual' | 'schedule' | 'final' | 'server'
 }
 
 export type BackupInput = BackupOrigin & BackupTrigger & BackupSubject

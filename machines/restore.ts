@@ -1,6 +1,6 @@
-// A restore of a datastore or a disk: replaces its data with the contents of a file, completely or not at all.
-// Before `switching`, no client sees a change, and everything can be undone. The switch is repeated until it is
-// complete or was undone. The disk of a service is a new volume with the transition to `switching`.
+// A restore of a datastore or a disk: replaces its data with the contents of a file, completely or not at
+// all. Before `switching`, no client sees a change, and everything can be undone. The switch is repeated
+// until it is complete or was undone. A service gets its new volume with the transition to `switching`.
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { type DatastoreSubject, type DiskSubject, subjectFields } from './backup-subject.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'

@@ -1,6 +1,7 @@
 // A backup of the whole server: one encrypted file, which is stored only after it was read back. Only the
 // event `delete` removes a stored one. A failure removes only its own partial file.
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import type { DatastoreKind } from './datastore/datastore-context.ts'
 import { type Problem, problemFields, problemOf } from './problem.ts'
 import { rootState } from './root-state.ts'
 import { failureOf, type SlotInput, type SlotOutput, slot } from './slot.ts'
@@ -14,6 +15,17 @@ export const held = ['pruneBackups'] as const
 /** The record of a backup whose parked actor is discarded. Its file stays. */
 export const discarded = { status: 'deleted' } as const
 
+/** What is backed up first. */
+export type FreshData = 'datastores' | 'disks'
+
+/** A datastore or a disk in the backup, with the moment that its data shows; or why it is not in it. */
+export interface DataPart {
+  kind: DatastoreKind | 'disk'
+  name: string
+  copied_at: string
+  error: string | null
+}
+
 export interface ServerBackupInput {
   id: string
   trigger: 'manual' | 'schedule'
@@ -21,6 +33,7 @@ export interface ServerBackupInput {
   file: string
   /** The name of its backup place; the folder of the server if it is missing. */
   place?: string
+  freshData?: FreshData[]
   at: string
 }
 
@@ -29,6 +42,7 @@ export type ServerBackupEvent = { type: 'delete'; at: string; by: string }
 export interface FileSlot extends SlotInput {
   file: string
   place?: string
+  freshData?: FreshData[]
 }
 
 export interface FileFacts {
@@ -39,6 +53,7 @@ export interface FileFacts {
 export interface WrittenFile extends SlotOutput, FileFacts {
   /** The recovery key that it needs. */
   keyFingerprint: string
+  data: DataPart[]
 }
 
 interface ServerBackupContext extends ServerBackupInput {
@@ -47,6 +62,8 @@ interface ServerBackupContext extends ServerBackupInput {
   sizeBytes: number | null
   sha256: string | null
   keyFingerprint: string | null
+  /** Missing in backups of earlier versions. */
+  data?: DataPart[]
   finishedAt: string | null
 }
 
@@ -64,11 +81,10 @@ const serverBackup = setup({
   },
 })
 
-const slotInput = ({ context: { id, file, place } }: { context: ServerBackupContext }): FileSlot => ({
-  id,
-  file,
-  ...(place && { place }),
-})
+const slotInput = ({ context }: { context: ServerBackupContext }): FileSlot => {
+  const { id, file, place, freshData } = context
+  return { id, file, ...(place && { place }), ...(freshData && { freshData }) }
+}
 
 export const machine = serverBackup.createMachine({
   id: 'server-backup',
@@ -103,6 +119,7 @@ export const machine = serverBackup.createMachine({
                 sizeBytes: output.sizeBytes,
                 sha256: output.sha256,
                 keyFingerprint: output.keyFingerprint,
+                data: output.data,
               })),
             },
             onError: { target: 'discarding', actions: 'recordFailure' },
@@ -181,6 +198,7 @@ export function toRecord(snapshot: ServerBackupSnapshot) {
     size_bytes: context.sizeBytes,
     sha256: context.sha256,
     key_fingerprint: context.keyFingerprint,
+    data: context.data ?? [],
     created_at: context.at,
     finished_at: context.finishedAt,
   }

@@ -71,10 +71,10 @@ export const Backup = z
     size_bytes: whole.describe('The size of the backup file; null until the file is complete.'),
     version: text.describe('Version of the server; null for a disk.'),
     trigger: z
-      .enum(['manual', 'schedule', 'final'])
+      .enum(['manual', 'schedule', 'final', 'server'])
       .describe(
         '`manual`: a request. `schedule`: the schedule of the datastore. `final`: the deletion of the ' +
-          'datastore.',
+          'datastore. `server`: a backup of the server, which deletes it at its end.',
       ),
     status: z
       .enum(['running', 'good', 'failed', 'deleting'])

@@ -10,6 +10,7 @@ import { addCopyCommands } from './commands/cp.ts'
 import { addBackupPlaceCommands } from './commands/data/backup-places.ts'
 import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
+import { addRestoreMissingCommand } from './commands/data/restore-missing.ts'
 import { addTrashCommands } from './commands/data/trash.ts'
 import { addDeployCommands, addRollbackCommands } from './commands/deploys.ts'
 import { addDiffCommands } from './commands/diff.ts'
@@ -72,7 +73,13 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addInstanceCommands,
   ],
   'Jobs:': [addJobCommands, addScheduleCommands],
-  'Data:': [addDatastoreCommands, addBackupPlaceCommands, addDiskCommands, addTrashCommands],
+  'Data:': [
+    addDatastoreCommands,
+    addBackupPlaceCommands,
+    addDiskCommands,
+    addRestoreMissingCommand,
+    addTrashCommands,
+  ],
   'Server:': [
     addLoginCommands,
     addServerCommands,

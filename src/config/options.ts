@@ -188,6 +188,11 @@ export const options = {
     '',
     cronSchedule,
   ),
+  'server-backup-with': option(
+    'data in scheduled backups of the server: none, datastores, disks or all',
+    'none',
+    oneOf('none', 'datastores', 'disks', 'all'),
+  ),
   'server-backup-keep': option('scheduled backups of the server that are kept', '7', integer(1, 1000)),
   'server-backup-days': option(
     'days that scheduled backups of the server are kept; 0 for no limit',

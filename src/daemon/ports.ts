@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
+import type { FreshData } from '../../machines/server-backup.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { AccountPorts } from '../account/ports.ts'
 import type { Config } from '../config/config.ts'
@@ -189,10 +190,16 @@ function serverBackupsOf(config: Config, storage: Storage): ServerBackupSettings
     directory,
     place: config['server-backup-place'],
     places: openBackupPlaces({ storage, folder: folderOf(directory, storage, serverBackupsFolder) }),
+    freshData: freshDataOf(config['server-backup-with']),
     prefix: config.prefix,
     keepCount: config['server-backup-keep'],
     keepDays: config['server-backup-days'],
   }
+}
+
+function freshDataOf(choice: Config['server-backup-with']): FreshData[] {
+  if (choice === 'all') return ['datastores', 'disks']
+  return choice === 'none' ? [] : [choice]
 }
 
 function folderOf(directory: string, storage: Storage, ownName: string) {

@@ -57,7 +57,11 @@ renews certificates and tokens, and empties the trash. Stop the old server first
 
 /** Throws `backup_key_missing`, `backup_failed` and the codes of an unusable data directory. */
 export async function backupCommand(args: string[], stdin: NodeJS.ReadStream): Promise<string> {
-  const own = { passphrase: { type: 'boolean' }, 'for-daemon': { type: 'boolean' } } as const
+  const own = {
+    passphrase: { type: 'boolean' },
+    'for-daemon': { type: 'boolean' },
+    data: { type: 'string' },
+  } as const
   const { config, file, flags } = parse(args, own, backupHelp)
   const dataDir = requireDataDirectory(config['data-dir'])
   const isOfDaemon = flags['for-daemon'] === true
@@ -65,7 +69,7 @@ export async function backupCommand(args: string[], stdin: NodeJS.ReadStream): P
   const lock = flags.passphrase ? { passphrase: await newPassphrase(stdin) } : recipientOf(dataDir)
   // Before the copy, which has the entry too.
   if (!isOfDaemon) await recordCommand(dataDir, 'server-backup.create')
-  const options = { dataDir, prefix: config.prefix, lock }
+  const options = { dataDir, prefix: config.prefix, lock, data: flags.data && JSON.parse(flags.data) }
   const keyFingerprint = 'recipient' in lock ? fingerprintOf(lock.recipient) : null
   // The daemon stores the bytes, and reads them back.
   if (isOfDaemon) process.stderr.write(`key ${keyFingerprint}\n`)
@@ -221,7 +225,7 @@ function parse<Own extends Flags>(args: string[], own: Own, help: string) {
     return {
       config: readConfig(given, process.env),
       file: positionals[0] ?? null,
-      flags: values as { 'key-file'?: string; passphrase?: boolean; 'for-daemon'?: boolean },
+      flags: values as { 'key-file'?: string; passphrase?: boolean; 'for-daemon'?: boolean; data?: string },
     }
   } catch (error) {
     if (error instanceof Failure) throw error

@@ -17,7 +17,7 @@ const copiesFolder = 'backup-work'
 
 /** `use` reads the bytes once, to their end. The copy is removed afterwards. */
 export async function withBackup<T>(
-  { dataDir, prefix, lock }: { dataDir: string; prefix: string; lock: Lock },
+  { dataDir, prefix, lock, data }: { dataDir: string; prefix: string; lock: Lock; data?: unknown },
   use: (backup: OpenBackup) => Promise<T>,
 ): Promise<T> {
   const folder = await createCopyFolder(dataDir)
@@ -31,6 +31,7 @@ export async function withBackup<T>(
       prefix,
       created_at: parts.find(({ name }) => name === 'store')!.copied_at,
       parts,
+      ...(data !== undefined && { data }),
     }
     return await use({ manifest, bytes: await encrypt(toStream(packFolder(folder, manifest)), lock) })
   } finally {

@@ -15,6 +15,8 @@ export interface Manifest {
   created_at: string
   /** Top-level files and folders. Logs may be longer than the store knows. */
   parts: { name: string; copied_at: string; files: number; size_bytes: number }[]
+  /** The datastores and disks that were backed up for it, with the moment of each; missing without them. */
+  data?: unknown
 }
 
 /** Throws `backup_invalid` and `backup_too_new`. */

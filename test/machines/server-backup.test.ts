@@ -16,7 +16,7 @@ const facts = { sizeBytes: 4096, sha256: 'abc' }
 const succeeds: TestEffect = async () => ({ at: instant })
 const fails: TestEffect = () => Promise.reject({ code: 'backup_failed', message: 'no room', at: instant })
 const working: Record<string, TestEffect> = {
-  writeBackup: async () => ({ ...facts, keyFingerprint: 'f', at: instant }),
+  writeBackup: async () => ({ ...facts, keyFingerprint: 'f', data: [], at: instant }),
   checkBackup: succeeds,
   discardFile: succeeds,
   pruneBackups: succeeds,
@@ -49,6 +49,7 @@ test('a backup is written, read back, and kept until it is deleted', async () =>
     size_bytes: 4096,
     sha256: 'abc',
     key_fingerprint: 'f',
+    data: [],
     created_at: instant,
     finished_at: instant,
   })

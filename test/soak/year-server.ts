@@ -100,7 +100,16 @@ export async function startYearServer({ directory, clock, limits, pem }: YearOpt
 function serverBackupsIn(storage: Storage): ServerBackupPorts['serverBackups'] {
   const directory = join(storage.directory, '..', 'server-backups')
   const places = openBackupPlaces({ storage, folder: { directory, isOwn: true } })
-  return { schedule: null, directory, place: 'folder', places, prefix: 'berth', keepCount: 7, keepDays: 0 }
+  return {
+    schedule: null,
+    directory,
+    place: 'folder',
+    places,
+    freshData: [],
+    prefix: 'berth',
+    keepCount: 7,
+    keepDays: 0,
+  }
 }
 
 /** The instances of a deploy are kept until another one is live. */

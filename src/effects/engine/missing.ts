@@ -21,6 +21,10 @@ export async function listMissing(ports: Ports, restoredAt: string): Promise<Mis
   const isOld = ({ createdAt }: { createdAt: string | null }) =>
     createdAt === null || Date.parse(createdAt) < Date.parse(restoredAt)
   const kept = new Set(volumes.filter(isOld).map(({ name }) => name))
+  const isRestored = (id: string) => {
+    const restore = storage.actors.latest('restore', id)
+    return restore?.status === 'done' && restore.created_at > restoredAt
+  }
   const missing: Missing[] = []
   for (const service of storage.services.list()) {
     const { name, live_deploy_id: deployId, disk_mount_path: path } = service
@@ -28,14 +32,14 @@ export async function listMissing(ports: Ports, restoredAt: string): Promise<Mis
     if (typeof image === 'string' && (await inspectImage(engine, image)) === null) {
       missing.push({ name, what: 'image', hint: `berth deploy ${name}` })
     }
-    if (path !== null && !kept.has(diskName(owner, service))) {
-      const hint = `the disk ${diskName(owner, service)} is new and empty: copy its files from elsewhere`
+    if (path !== null && !kept.has(diskName(owner, service)) && !isRestored(service.id)) {
+      const hint = `berth disks restore ${name} --from BACKUP; berth disks backups ${name} lists them`
       missing.push({ name, what: 'disk', hint })
     }
   }
   for (const { id, name } of storage.datastores.listAll()) {
     if (storage.datastores.isTrashed(id)) continue
-    if (kept.has(datastoreName(owner, storage.datastores.volume(id) ?? name))) continue
+    if (kept.has(datastoreName(owner, storage.datastores.volume(id) ?? name)) || isRestored(id)) continue
     missing.push({
       name,
       what: 'data',

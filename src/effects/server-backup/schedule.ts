@@ -38,6 +38,7 @@ async function follow(ports: ServerBackupPorts, schedule: string, signal: AbortS
       trigger: 'schedule' as const,
       file: serverBackupName(serverBackups.prefix, at, id),
       place: serverBackups.place,
+      freshData: serverBackups.freshData,
       at,
     }
     try {

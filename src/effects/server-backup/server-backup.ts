@@ -1,7 +1,14 @@
 // The effects of a backup of the server. It is made by a process of its own (`berthd backup`), which encrypts
 // without delaying requests; here it is read back, kept, and removed.
 import { spawn } from 'node:child_process'
-import type { FileFacts, FileSlot, machine, WrittenFile } from '../../../machines/server-backup.ts'
+import type {
+  DataPart,
+  FileFacts,
+  FileSlot,
+  FreshData,
+  machine,
+  WrittenFile,
+} from '../../../machines/server-backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { folderPlace } from '../../domain/backup-files.ts'
@@ -11,11 +18,12 @@ import { putPushed } from '../../object-storage/pushed.ts'
 import type { BackupPlaces } from '../backup-place/backup-places.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { isoNow } from '../iso-now.ts'
-import { bind, type SharedPorts } from '../ports.ts'
+import { bind } from '../ports.ts'
 import { type CleanupPorts, retryUntilCleanedUp } from '../waiting.ts'
+import { backUpData, discardData, type FreshDataPorts } from './fresh-data.ts'
 
-export interface ServerBackupPorts extends SharedPorts, CleanupPorts {
-  settings: { dataDir: string; minFreeDiskMb: number }
+export interface ServerBackupPorts extends FreshDataPorts, CleanupPorts {
+  settings: FreshDataPorts['settings'] & { minFreeDiskMb: number }
   serverBackups: ServerBackupSettings
 }
 
@@ -27,6 +35,8 @@ export interface ServerBackupSettings {
   place: string
   /** The places of datastores, but for the folder. */
   places: BackupPlaces
+  /** What its schedule backs up first. */
+  freshData: FreshData[]
   prefix: string
   keepCount: number
   /** 0 for no limit. */
@@ -69,13 +79,30 @@ async function discardFile(ports: ServerBackupPorts, input: FileSlot, signal: Ab
 
 async function writeBackup(
   ports: ServerBackupPorts,
-  { file, place = folderPlace }: FileSlot,
+  input: FileSlot,
   signal: AbortSignal,
 ): Promise<Omit<WrittenFile, 'at'>> {
+  const { id, freshData = [] } = input
+  if (freshData.length === 0) return { ...(await writeFile(ports, input, [], signal)), data: [] }
+  try {
+    const data = await backUpData(ports, freshData, signal)
+    return { ...(await writeFile(ports, input, data, signal)), data }
+  } finally {
+    await discardData(ports, id)
+  }
+}
+
+async function writeFile(
+  ports: ServerBackupPorts,
+  { file, place = folderPlace }: FileSlot,
+  data: DataPart[],
+  signal: AbortSignal,
+): Promise<Omit<WrittenFile, 'at' | 'data'>> {
   const { dataDir } = ports.settings
   const { directory, prefix, places } = ports.serverBackups
   const store = places.open(place)
   const args = ['backup', '-', '--data-dir', dataDir, '--prefix', prefix, '--for-daemon']
+  if (data.length > 0) args.push(`--data=${JSON.stringify(data)}`)
   const write = async (bound: AbortSignal) => {
     let keyFingerprint = ''
     const facts = await putPushed(

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { ServerBackupRecord } from '../../../machines/server-backup.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
-import { ServerBackup, ServerBackupParams } from '../../api/server-backup.ts'
+import { CreateServerBackup, ServerBackup, ServerBackupParams } from '../../api/server-backup.ts'
 import { serverBackupName } from '../../domain/backup-files.ts'
 import { codeOf, conflict, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
@@ -32,6 +32,7 @@ export const serverBackupRoutes = tagged('Backups', [
   post('/server-backups', {
     credential: 'session',
     summary: 'Starts an encrypted backup of the whole server',
+    body: CreateServerBackup,
     response: ServerBackup,
     status: 202,
     problems: ['conflict'],
@@ -69,6 +70,8 @@ function list({ storage: { actors } }: HttpContext): StoredRecord[] {
 function toServerBackup({ serverBackups: { places } }: HttpContext, record: StoredRecord): ServerBackup {
   return {
     ...record,
+    // Records of earlier versions have none.
+    data: record.data ?? [],
     ...failureOf(record, adviseOnServerBackup(record)),
     status: record.status as ServerBackup['status'],
     file: places.locationOf(record.place, record.file),
@@ -79,13 +82,14 @@ function readServerBackup(context: HttpContext, id: string): ServerBackup {
   return toServerBackup(context, findServerBackup(context.storage, id))
 }
 
-async function createServerBackup(call: Call): Promise<ServerBackup> {
-  const { context, eventId } = call
+async function createServerBackup(call: Call<unknown, unknown, CreateServerBackup>): Promise<ServerBackup> {
+  const { context, eventId, body } = call
   const { storage, config, serverBackups } = context
+  const freshData = (['datastores', 'disks'] as const).filter((what) => body[what])
   const id = storage.ids.newId('sbk')
   const at = new Date().toISOString()
   const file = serverBackupName(config.prefix, at, id)
-  const input = { id, trigger: 'manual', file, place: serverBackups.place, at }
+  const input = { id, trigger: 'manual', file, place: serverBackups.place, freshData, at }
   // In the commit, because two requests may arrive at once.
   const also = () => {
     const running = list(context).find(({ status }) => status === 'running')

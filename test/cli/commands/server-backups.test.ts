@@ -19,6 +19,7 @@ const stored: ServerBackup = {
   size_bytes: 3 * 1024 * 1024,
   sha256: 'a',
   key_fingerprint: '0123456789abcdef',
+  data: [],
   created_at: new Date().toISOString(),
   finished_at: new Date().toISOString(),
   revision: 1,

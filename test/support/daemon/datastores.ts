@@ -15,6 +15,8 @@ import { until } from './service.ts'
 
 export interface DatastoreSite {
   daemon: TestDaemon
+  /** The options of another daemon with the same images. */
+  imageArgs: string[]
   readonly api: Api
   docker: Docker
   /** Creates one and waits until it serves. */
@@ -51,6 +53,7 @@ export async function openDatastoreSite(scope: Scope, options: DaemonOptions = {
   const get = (name: string) => daemon.api.get(`/datastores/${name}`)
   return {
     daemon,
+    imageArgs,
     docker,
     get api() {
       return daemon.api

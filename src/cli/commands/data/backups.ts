@@ -185,11 +185,16 @@ async function restore(
     const effect = `This replaces all data of ${known}`
     await confirmByName(cli, { name: known, effect, kept: 'nothing was changed' })
   }
-  const begin = () =>
-    from === undefined ? upload(cli, path) : client.call<Restore>('POST', path, { body: { backup_id: from } })
-  const restored = await awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
+  const work = { name: 'restoring', path: '/restores', begin: () => upload(cli, path) }
+  const restored =
+    from === undefined ? await awaitWork<Restore>(cli, work) : await restoreFrom(cli, pathOf(name), from)
   if (out.isJson) return out.json(restored)
   printDone(cli, `${nameIn(restored)} now has the data of ${restored.backup_id ?? 'the file'}`)
+}
+
+export function restoreFrom(cli: Cli, path: string, backupId: string): Promise<Restore> {
+  const begin = () => cli.client.call<Restore>('POST', `${path}/restores`, { body: { backup_id: backupId } })
+  return awaitWork<Restore>(cli, { name: 'restoring', path: '/restores', begin })
 }
 
 /** A file has a size, a pipe does not. */
