@@ -61,7 +61,12 @@ test('alerts are listed by their state and service, in pages', async (t) => {
 
 test('alerts --follow shows what is open, and then each change of state once', async (t) => {
   const { raise, end, call, running } = await start(t)
+  const early = running('alerts', '-f')
+  await eventually('the notice', () => early.stderr.includes('nothing is wrong'))
   const first = await raise()
+  await early.shows(first)
+  early.interrupt()
+  assert.match((await early.ended()).stdout, /^ID {2,}SEVERITY .*\nalr-.*raised/)
   const following = running('alerts', 'shop', '-f')
   await following.shows(first)
   await raise({ serviceId: null, rule: 'host_cpu', subject: { kind: 'host', id: 'host', name: 'the host' } })

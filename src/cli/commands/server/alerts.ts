@@ -90,13 +90,16 @@ async function list(
 async function followAlerts(cli: Cli, service: string | undefined, known: Alert[]): Promise<void> {
   const { client, out } = cli
   const states = new Map<string, string | null>()
-  const show = (alerts: Alert[], firstLine = 1) => {
+  const show = (alerts: Alert[]) => {
+    const firstLine = states.size === 0 ? 0 : 1
     const news = alerts.filter(({ id, status }) => states.get(id) !== status).toReversed()
     for (const { id, status } of news) states.set(id, status)
     if (out.isJson) for (const alert of news) out.json(alert)
-    else for (const line of tableLines(out, news, columns).slice(firstLine)) out.print(line)
+    else if (news.length > 0)
+      for (const line of tableLines(out, news, columns).slice(firstLine)) out.print(line)
   }
-  show(known, 0)
+  if (known.length === 0) out.say('nothing is wrong')
+  show(known)
   const query = { service, limit: maxPageSize, state: 'all' }
   for await (const { event, data } of followEvents(cli, '/events')) {
     const change = event === 'change' ? parseEvent<FeedChange>(data, ['kind']) : null
