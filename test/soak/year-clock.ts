@@ -1,17 +1,23 @@
-// A clock that runs ahead of the real one. Everything in this process reads the time from `Date.now`.
+// A clock that runs ahead of the real one. Everything in this process reads the time from `Date.now`, and
+// durations from `performance.now`.
 
 export interface YearClock {
   advance(durationMs: number): void
   /** Resolves once that time has come. */
   until(atMs: number, signal: AbortSignal): Promise<void>
+  /** The real time since the clock was started. */
+  realMs(): number
   restore(): void
 }
 
 export function startYearClock(): YearClock {
   const now = Date.now
+  const duration = performance.now.bind(performance)
+  const startedAt = duration()
   const waiting = new Set<() => void>()
   let aheadMs = 0
   Date.now = () => now() + aheadMs
+  performance.now = () => duration() + aheadMs
   return {
     advance(durationMs) {
       aheadMs += durationMs
@@ -36,8 +42,10 @@ export function startYearClock(): YearClock {
         signal.addEventListener('abort', abort)
         look()
       }),
+    realMs: () => duration() - startedAt,
     restore: () => {
       Date.now = now
+      performance.now = duration
     },
   }
 }
