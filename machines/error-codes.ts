@@ -42,6 +42,8 @@ export const errorCodes = [
   'image_gone',
   'image_not_found',
   'instance_failed',
+  'input_lost',
+  'input_missing',
   'insufficient_storage',
   'internal_error',
   'invalid_request',

@@ -5,7 +5,13 @@ import { type Problem, problemFields, problemOf } from './problem.ts'
 import { rootState } from './root-state.ts'
 import { failureOf, type SlotFailure, type SlotInput, type SlotOutput, slot } from './slot.ts'
 
-export const version = 1
+export const version = 2
+
+/** Version 1 had no standard input. */
+export function migrate(snapshot: unknown, _from: number): unknown {
+  const old = snapshot as { context: object }
+  return { ...old, context: { stdin: false, inputUntil: null, inputEndedAt: null, ...old.context } }
+}
 
 export const cleanups = ['stopRun', 'clearRun'] as const
 
@@ -26,10 +32,12 @@ export interface JobRunInput {
   /** The policy for other runs of the service's own command; null for a different command. */
   overlap: Overlap | null
   timeoutSeconds: number
+  /** Whether a client sends its standard input. It cannot be sent again: a run that loses it fails. */
+  stdin: boolean
   at: string
 }
 
-export type JobRunEvent = { type: 'cancel'; at: string; by: string }
+export type JobRunEvent = { type: 'cancel'; at: string; by: string } | { type: 'input.ended'; at: string }
 
 export interface RunSlot extends SlotInput {
   serviceId: string
@@ -42,10 +50,16 @@ export interface RunTurn extends SlotOutput {
   command: string | null
 }
 
+export interface RunConnect extends RunSlot {
+  /** Ms since 1970. */
+  until: number
+}
+
 export interface RunStart extends RunSlot {
   deployId: string
   image: string
   command: string | null
+  stdin: boolean
 }
 
 export interface StartedRun extends SlotOutput {
@@ -55,6 +69,7 @@ export interface StartedRun extends SlotOutput {
 
 export interface RunFollow extends RunSlot {
   command: string | null
+  stdin: boolean
   timeoutSeconds: number
   /** Ms since 1970. */
   endsAt: number
@@ -76,16 +91,24 @@ export interface FollowedRun extends EndedRun {
 
 export interface JobRunContext extends JobRunInput {
   deployId: string | null
+  /** Until when its client must have connected: ms since 1970. */
+  inputUntil: number | null
+  /** When the command had got all of its input. */
+  inputEndedAt: string | null
   startedAt: string | null
   finishedAt: string | null
   exitCode: number | null
   error: Problem | null
 }
 
+const inputWaitMs = 30_000
+
 const jobRun = setup({
   types: {} as { context: JobRunContext; input: JobRunInput; events: JobRunEvent },
   actors: {
     awaitTurn: slot<RunSlot & Pick<JobRunInput, 'command' | 'overlap'>, RunTurn>(),
+    /** Waits for the client that sends the input. */
+    awaitInput: slot<RunConnect, SlotOutput>(),
     startRun: slot<RunStart, StartedRun>(),
     followRun: slot<RunFollow, FollowedRun>(),
     /** Sends SIGTERM, after ten seconds SIGKILL, then collects the remaining output. */
@@ -94,10 +117,17 @@ const jobRun = setup({
     clearRun: slot<RunSlot & { outcome: string }, SlotOutput>(),
   },
   guards: {
+    takesInput: ({ context }) => context.stdin,
     hasSucceeded: (_, { trouble }: FollowedRun) => trouble === null,
     isWithdrawn: (_, { code }: SlotFailure) => code === 'withdrawn',
   },
   actions: {
+    recordTurn: assign((_, { deployId, image, command, at }: RunTurn) => ({
+      deployId,
+      image,
+      command,
+      inputUntil: Date.parse(at) + inputWaitMs,
+    })),
     recordFailure: assign((_, failure: SlotFailure) => ({
       error: problemOf(failure),
       finishedAt: failure.at,
@@ -121,6 +151,10 @@ const jobRun = setup({
 })
 
 const slotInput = ({ context: { id, serviceId } }: { context: JobRunContext }): RunSlot => ({ id, serviceId })
+const recordTurn = {
+  type: 'recordTurn',
+  params: ({ event }: { event: { output: RunTurn } }) => event.output,
+} as const
 const recordFailure = { type: 'recordFailure', params: failureOf } as const
 
 /** The suspension or deletion of a service cancels its runs. Every other error is a failure. */
@@ -166,6 +200,8 @@ export const machine = jobRun.createMachine({
   context: ({ input }) => ({
     ...input,
     deployId: null,
+    inputUntil: null,
+    inputEndedAt: null,
     startedAt: null,
     finishedAt: null,
     exitCode: null,
@@ -184,20 +220,30 @@ export const machine = jobRun.createMachine({
           command: context.command,
           overlap: context.overlap,
         }),
-        onDone: {
-          target: 'running',
-          actions: assign(({ event: { output } }) => ({
-            deployId: output.deployId,
-            image: output.image,
-            command: output.command,
-          })),
-        },
+        onDone: [
+          { guard: 'takesInput', target: 'connecting', actions: recordTurn },
+          { target: 'running', actions: recordTurn },
+        ],
+        onError: failingTo('failing'),
+      },
+    },
+    connecting: {
+      description: 'Waits for the client that sends the input of the command.',
+      on: { cancel: canceling },
+      invoke: {
+        id: 'awaitInput',
+        src: 'awaitInput',
+        input: ({ context }) => ({ ...slotInput({ context }), until: context.inputUntil! }),
+        onDone: 'running',
         onError: failingTo('failing'),
       },
     },
     running: {
       description: 'Runs the command.',
-      on: { cancel: canceling },
+      on: {
+        cancel: canceling,
+        'input.ended': { actions: assign(({ event }) => ({ inputEndedAt: event.at })) },
+      },
       initial: 'starting',
       states: {
         starting: {
@@ -210,6 +256,7 @@ export const machine = jobRun.createMachine({
               deployId: context.deployId!,
               image: context.image,
               command: context.command,
+              stdin: context.stdin,
             }),
             onDone: {
               target: 'following',
@@ -226,6 +273,7 @@ export const machine = jobRun.createMachine({
             input: ({ context }) => ({
               ...slotInput({ context }),
               command: context.command,
+              stdin: context.stdin,
               timeoutSeconds: context.timeoutSeconds,
               endsAt: endOf(context.startedAt!, context),
             }),
@@ -306,6 +354,7 @@ export type JobRunSnapshot = SnapshotFrom<typeof machine>
 
 const statuses: Record<string, 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'> = {
   pending: 'pending',
+  connecting: 'pending',
   running: 'running',
   succeeding: 'succeeded',
   succeeded: 'succeeded',
@@ -330,6 +379,8 @@ export function toRecord(snapshot: JobRunSnapshot) {
     scheduled_for: context.scheduledFor,
     overlap: context.overlap,
     timeout_seconds: context.timeoutSeconds,
+    stdin: context.stdin,
+    input_ended_at: context.inputEndedAt,
     exit_code: context.exitCode,
     ...problemFields(hasEnded(root) ? context.error : null),
     created_at: context.at,
@@ -348,4 +399,4 @@ function deadlineOf(snapshot: JobRunSnapshot): string | null {
 
 export type JobRunRecord = ReturnType<typeof toRecord>
 
-const hasEnded = (root: string) => root !== 'pending' && root !== 'running'
+const hasEnded = (root: string) => !['pending', 'connecting', 'running'].includes(root)

@@ -49,6 +49,13 @@ export const JobRun = z
           "`replace` cancels the active run. null for a command other than the cron job's own.",
       ),
     timeout_seconds: z.int().describe('Seconds after which the run is stopped and fails.'),
+    stdin: z
+      .boolean()
+      .optional()
+      .describe('Whether a client sends its standard input. Missing for runs of older versions.'),
+    input_ended_at: time
+      .optional()
+      .describe('When it had all of its input; null until then. Missing for runs of older versions.'),
     exit_code: whole.describe('The exit code of the command; null while it runs, and if it never started.'),
     ...failure,
     created_at: createdAt,
@@ -74,6 +81,10 @@ export const CreateJob = z
     ).describe('Command for sh -c in a new container. By default a cron job runs its own command.'),
     timeout_seconds: optional(timeoutSeconds).describe(
       'Seconds after which the run is stopped and fails. By default the limit of the service.',
+    ),
+    stdin: optional(z.boolean()).describe(
+      'Whether the command waits for standard input, from a WebSocket to `/jobs/{job_id}/input` within 30 ' +
+        'seconds of its turn. Needs a token that may do everything.',
     ),
   })
   .meta({ id: 'CreateJob', description: 'A new run.' })

@@ -31,6 +31,7 @@ import { createEngineReadiness } from '../effects/engine/readiness.ts'
 import { InstanceReports } from '../effects/instances/reports.ts'
 import { Isolation } from '../effects/isolation/isolation.ts'
 import { createJobSlots } from '../effects/job-run/job-slots.ts'
+import { createRunInputs } from '../effects/job-run/run-inputs.ts'
 import { AccessLog } from '../effects/logs/access-log.ts'
 import { LogCollector } from '../effects/logs/log-collector.ts'
 import { createNotify } from '../effects/notification/notify.ts'
@@ -94,6 +95,7 @@ export function openPorts(
     ...builds.parts,
     buildSlots: pLimit(config['build-concurrency']),
     jobSlots: createJobSlots(config['job-concurrency']),
+    runInputs: createRunInputs(),
     edge: edge.edge,
     publication: publicationOf(config, (name) => storage.certificates.covers(name)),
     degradedReasons: new Map<string, string>(),

@@ -6,6 +6,7 @@ import type { InteractiveExec, InteractiveOptions } from '../docker/exec/interac
 import { conflict, Failure } from '../errors.ts'
 import { findDatastore } from './datastore/access.ts'
 import type { DatastorePorts } from './datastore/kind.ts'
+import type { JobRunPorts } from './job-run/ports.ts'
 
 export interface Shells {
   /** Reserves a shell immediately; `start` runs it. Throws `unavailable` at the limit. */
@@ -16,6 +17,8 @@ export interface Shells {
 export type ShellPlace =
   | { kind: 'datastore'; id: string }
   | { kind: 'job-run'; id: string; serviceId: string }
+  /** The standard input of the run itself. */
+  | { kind: 'job-input'; id: string }
   /** Without an index, the first instance of the live version that runs. */
   | { kind: 'service'; id: string; index: number | undefined }
 
@@ -37,7 +40,9 @@ type ContainerPorts = Pick<DatastorePorts, 'owner' | 'storage'> & {
   instances: Pick<Instances, 'inspect' | 'list'>
 }
 
-type Ports = ContainerPorts & Pick<DatastorePorts, 'datastores'> & { instances: Pick<Instances, 'open'> }
+type Ports = ContainerPorts &
+  Pick<DatastorePorts, 'datastores'> &
+  Pick<JobRunPorts, 'runInputs'> & { instances: Pick<Instances, 'open'> }
 
 const maxShells = 16
 
@@ -97,11 +102,12 @@ async function run(
     const { name, kind, credentials } = findDatastore(ports, place.id)
     return ports.datastores.open(name, kind.client(credentials, args), options)
   }
+  if (place.kind === 'job-input') return ports.runInputs.connect(place.id, options)
   const container = await containerOf(ports, place)
   return ports.instances.open(container, { argv: args.length > 0 ? [...args] : ['/bin/sh'] }, options)
 }
 
-export type InstancePlace = Exclude<ShellPlace, { kind: 'datastore' }>
+export type InstancePlace = Extract<ShellPlace, { kind: 'job-run' | 'service' }>
 
 /** Throws `conflict` if nothing runs there. */
 export async function containerOf(

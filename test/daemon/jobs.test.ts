@@ -46,6 +46,8 @@ test('a run has the output of its command in its log, and its outcome as the las
     scheduled_for: null,
     overlap: null,
     timeout_seconds: 86_400,
+    stdin: false,
+    input_ended_at: null,
     exit_code: 0,
     error: null,
     error_code: null,

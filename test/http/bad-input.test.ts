@@ -14,7 +14,8 @@ import { exchange, toBytes } from '../support/http/wire.ts'
 const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
 
 /** Without the route outside of the API, and the WebSockets. */
-const requestable = operations.filter(({ path }) => /^\/api\/v1(?!.*\/(client|inspect|shell)$)/.test(path))
+const sockets = /\/(client|input|inspect|shell)$/
+const requestable = operations.filter(({ path }) => path.startsWith('/api/v1') && !sockets.test(path))
 
 /** About the service `web` or a registry that need not be there. */
 function addressOf({ path }: Operation): string {

@@ -387,6 +387,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/datastores/{id}/upgrade',
     'POST /api/v1/datastores/{id}/upgrade/cancel',
     'GET /api/v1/datastores/{id}/client',
+    'GET /api/v1/jobs/{job_id}/input',
     'GET /api/v1/jobs/{job_id}/shell',
     'GET /api/v1/services/{id}/shell',
     'GET /api/v1/services/{id}/files',

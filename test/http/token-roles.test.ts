@@ -47,6 +47,19 @@ test('a token is an admin without a limit by default', async (t) => {
   assert.deepEqual(api.storage.tokens.byId(listed[0].id)!.services, [id])
 })
 
+test('only an admin token starts a run that gets input', async (t) => {
+  const api = await startWithAccount(t)
+  await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })
+  const started = async (role: 'admin' | 'deploy', stdin: boolean) => {
+    const token = await tokenWith(api, { role })
+    const body = { command: 'cat', stdin }
+    return (await api.call('POST', '/api/v1/services/shop/jobs', { token, body })).status
+  }
+  // Without a live deploy, what is allowed is a conflict.
+  assert.deepEqual([await started('admin', true), await started('deploy', false)], [409, 409])
+  assert.equal(await started('deploy', true), 403)
+})
+
 test('an invalid role or service is rejected, and nothing is created', async (t) => {
   const api = await startWithAccount(t)
   await api.call('POST', '/api/v1/services', { body: { name: 'shop' } })

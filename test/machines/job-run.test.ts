@@ -2,7 +2,7 @@
 // Every run ends only after its container is removed and its turn is free.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type JobRunRecord, machine } from '../../machines/job-run.ts'
+import { type JobRunRecord, machine, migrate } from '../../machines/job-run.ts'
 import {
   asAsked,
   cancel,
@@ -48,8 +48,8 @@ test('a run gets its turn, starts, is followed to its end, and succeeds on the l
   const limit = { timeoutSeconds: 60, endsAt: Date.parse(started) + 60_000 }
   assert.deepEqual(heard, [
     ['awaitTurn', { ...runInput, command: null, overlap: 'skip' }],
-    ['startRun', { ...runInput, ...live }],
-    ['followRun', { ...runInput, command: 'npm run report', ...limit }],
+    ['startRun', { ...runInput, ...live, stdin: false }],
+    ['followRun', { ...runInput, command: 'npm run report', stdin: false, ...limit }],
     ['clearRun', { ...runInput, outcome: 'succeeded' }],
   ])
 })
@@ -99,6 +99,42 @@ test('the time limit counts from the start that Docker reports, also after a res
   const limits = heard.map(([name, input]) => [name, (input as { endsAt: number }).endsAt])
   assert.deepEqual(limits, [['followRun', Date.parse(started) + 60_000]])
   again.actor.stop()
+})
+
+test('a run with input waits half a minute for its client, and notes the end of its input', async () => {
+  const { heard, effects } = listening({ followRun: waits })
+  const run = runMachine(machine, effects, { input: { ...jobInput, stdin: true } })
+  await run.reached('running.following')
+  assert.deepEqual(run.states, ['pending', 'connecting', 'running.starting', 'running.following'])
+  assert.deepEqual(heard[1], [
+    'awaitInput',
+    { id: 'job-1', serviceId: 'svc-1', until: Date.parse(started) + 30_000 },
+  ])
+  run.actor.send({ type: 'input.ended', at: later })
+  assert.deepEqual([stateOf(run), recordOf(run).input_ended_at], ['running.following', later])
+  run.actor.stop()
+})
+
+for (const state of ['pending', 'running.following']) {
+  test(`a run of version 1 that is ${state} goes on without input`, async () => {
+    const run = await standIn(state)
+    run.actor.stop()
+    const { context, ...rest } = run.snapshots.at(-1) as unknown as { context: Record<string, unknown> }
+    const { stdin: _, inputUntil: __, inputEndedAt: ___, ...former } = context
+    const snapshot = migrate({ ...rest, context: former }, 1) as never
+    const again = runMachine(machine, working, { snapshot })
+    await again.reached('succeeded')
+    assert.deepEqual([recordOf(again).stdin, recordOf(again).input_ended_at], [false, null])
+  })
+}
+
+test('a run whose client does not come fails without a container', async () => {
+  const awaitInput: TestEffect = () =>
+    Promise.reject({ code: 'input_missing', message: 'no client sent its input', at: later })
+  const run = runMachine(machine, { ...working, awaitInput }, { input: { ...jobInput, stdin: true } })
+  await run.reached('failed')
+  assert.deepEqual(run.states, ['pending', 'connecting', 'failing', 'failed'])
+  assert.deepEqual([recordOf(run).status, recordOf(run).error_code], ['failed', 'input_missing'])
 })
 
 test('a run whose end Docker does not report ended when that was observed', async () => {

@@ -1,7 +1,7 @@
 // Job runs in containers like that of the live deploy. Words after `--` are the command's, not Berth's.
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
-import { fetchNewest, servicePath } from '../client/client.ts'
+import { fetchNewest, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
@@ -13,13 +13,15 @@ import { resolveService } from '../service/resolve-target.ts'
 import { parseSeconds, parseWholeNumber } from '../service/setting-flags.ts'
 import { span } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
-import { onUnusedInput } from '../terminal/standard-input.ts'
+import { hasOwnInput } from '../terminal/standard-input.ts'
 import { printTable } from '../terminal/table.ts'
 
 interface RunOptions {
   timeout?: number
   /** Undefined if neither --follow nor --no-follow is given. */
   follow?: boolean
+  /** Undefined if neither --stdin nor --no-stdin is given. */
+  stdin?: boolean
 }
 
 export function addJobCommands(program: BerthCommand): void {
@@ -27,7 +29,7 @@ export function addJobCommands(program: BerthCommand): void {
     .command('run')
     .argument('[name]', 'the service')
     .argument('[command...]', 'after --: one word for the shell, or a program with its arguments')
-    .description('run a command in a new container; it gets no stdin, and its exit code is passed on')
+    .description('run a command in a new container; with piped input, and its exit code is passed on')
     .option(
       '--timeout <seconds>',
       'stop it after this time (by default the setting of the service: a day)',
@@ -35,8 +37,11 @@ export function addJobCommands(program: BerthCommand): void {
     )
     .option('--follow', 'follow the output until the run ends (the default)')
     .option('--no-follow', 'only start it')
+    .option('-i, --stdin', 'send standard input (the default for a pipe or file of its own)')
+    .option('--no-stdin', 'send no input')
     .examples(
       'berth run shop -- npm run migrate',
+      "berth run shop -- 'psql $DATABASE_URL' < dump.sql",
       "berth run shop -- 'pg_dump $DATABASE_URL | gzip' > shop.sql.gz",
       'berth run nightly                 # what a cron job runs, now',
       'berth run shop --timeout 600 --no-follow -- ./import.sh',
@@ -59,25 +64,36 @@ async function runCommand(
 ): Promise<number> {
   const { name, words } = splitArguments(cli, 'run', [first, ...others])
   const service = requireServiceName(cli, name)
-  if (cli.flags.tokenFile !== '-') onUnusedInput(cli, () => reportUnusedInput(cli))
-  const started = await startRun(cli, service, words, options)
+  const stdin = sendsInput(cli, options)
+  const started = await startRun(cli, service, words, { ...options, stdin })
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
+  if (stdin) void sendInput(cli, started)
   return concludeRun(cli, await followRun(cli, started))
 }
 
-function reportUnusedInput({ out }: Cli): void {
-  const mark = out.tint('yellow', '!')
-  out.say(` ${mark} the command does not get the piped input: stdin is not forwarded`)
+function sendsInput(cli: Cli, { follow, stdin }: RunOptions): boolean {
+  const cannotSend = follow === false || cli.flags.tokenFile === '-'
+  if (stdin && cannotSend) throw usageFailure('--stdin needs standard input, and to follow the run')
+  return stdin ?? (!cannotSend && hasOwnInput(cli))
 }
 
-async function startRun({ client }: Cli, service: string, words: string[], { timeout }: RunOptions) {
+/** A run whose input is cut fails, which its follower reports. */
+async function sendInput(cli: Cli, { id }: JobRun): Promise<void> {
+  const { sendStandardInput } = await import('../shell/shell.ts')
+  await sendStandardInput(cli, `${jobPath(id)}/input`).catch(({ message }: Error) => {
+    if (message !== '') cli.out.say(` ${cli.out.tint('yellow', '!')} its input: ${plain(message)}`)
+  })
+}
+
+async function startRun({ client }: Cli, service: string, words: string[], { timeout, stdin }: RunOptions) {
   const command = toShellCommand(words)
   // An empty variable of a script must not start the command of a cron job.
   if (words.length > 0 && command.trim() === '') throw usageFailure('the command is empty')
   const body = {
     ...(words.length > 0 ? { command } : {}),
     ...(timeout === undefined ? {} : { timeout_seconds: timeout }),
+    ...(stdin ? { stdin } : {}),
   }
   return client.call<JobRun>('POST', `${servicePath(service)}/jobs`, { body })
 }

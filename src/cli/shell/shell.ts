@@ -37,9 +37,20 @@ export async function openShell(
   return code
 }
 
-async function runShell(cli: Cli, socket: WebSocket, words: string[], whenLost: string): Promise<number> {
+/** Sends all of standard input. Resolves when the server needs no more of it. */
+export async function sendStandardInput(cli: Cli, path: string): Promise<void> {
+  const socket = await openWebSocket({ ...cli.server, signal: cli.signal }, path)
+  await runShell(cli, socket, [], 'the command is stopped', false)
+}
+
+async function runShell(
+  cli: Cli,
+  socket: WebSocket,
+  words: string[],
+  whenLost: string,
+  isTerminal = cli.stdin.isTTY === true && cli.stdout.isTTY === true,
+): Promise<number> {
   const send = (message: ShellMessage) => socket.send(JSON.stringify(message))
-  const isTerminal = cli.stdin.isTTY === true && cli.stdout.isTTY === true
   const terminal = isTerminal
     ? openRawTerminal(cli, () => send({ type: 'resize', ...terminal!.size() }))
     : null

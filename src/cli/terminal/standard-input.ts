@@ -39,22 +39,20 @@ function decode(bytes: Buffer, what: string): string {
   }
 }
 
-/** Input that the parent process has too is not looked at: a loop of a script may be reading it. */
-export function onUnusedInput({ stdin }: Invocation, report: () => void): void {
-  if (stdin.fd === undefined) return
+/**
+ * Whether standard input is a file or a pipe that was made for this command. One that the parent process has
+ * too is not: a loop of a script may be reading it.
+ */
+export function hasOwnInput({ stdin }: Invocation): boolean {
+  if (stdin.fd === undefined) return false
   try {
     const input = fstatSync(stdin.fd)
-    if (readlinkSync('/proc/self/fd/0') === readlinkSync(`/proc/${process.ppid}/fd/0`)) return
-    if (input.isFile() && input.size > 0) report()
-    if (!input.isFIFO() && !input.isSocket()) return
+    if (readlinkSync('/proc/self/fd/0') === readlinkSync(`/proc/${process.ppid}/fd/0`)) return false
+    return input.isFile() || input.isFIFO() || input.isSocket()
   } catch {
     // Standard input is closed, or the system does not tell where it is from.
-    return
+    return false
   }
-  stdin.once('data', () => {
-    stdin.pause()
-    report()
-  })
 }
 
 export function openFile({ cwd }: Invocation, path: string): { stream: Readable; sizeBytes: number } {

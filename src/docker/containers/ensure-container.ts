@@ -4,6 +4,7 @@
 
 import { readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import type { Duplex } from 'node:stream'
 import type { Container } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
@@ -88,10 +89,11 @@ async function bringUp(
 async function startOrDiscard(
   scope: EngineScope,
   container: InspectedContainer,
-  { runsOnce }: WantedContainer,
+  { runsOnce, takeInput }: WantedContainer,
   signal?: AbortSignal,
 ): Promise<void> {
   try {
+    if (takeInput) takeInput(await attachInput(scope, container, signal))
     await startContainer(scope, container, { runsOnce, signal })
   } catch (error) {
     // A refusal leaves a container that never ran. Without a response its state is unknown: the next call
@@ -103,6 +105,16 @@ async function startOrDiscard(
       ? error
       : new Failure('instance_failed', `the command cannot be run: ${problem.text}`)
   }
+}
+
+async function attachInput(
+  { engine }: EngineScope,
+  { container, info }: InspectedContainer,
+  signal?: AbortSignal,
+): Promise<Duplex> {
+  const how = { stream: true, hijack: true, stdin: true, stdout: false, stderr: false }
+  const attach = (abortSignal: AbortSignal) => container.attach({ ...how, abortSignal })
+  return (await engine.call(`attach to ${info.Name}`, attach, { signal })) as Duplex
 }
 
 interface StartOptions {

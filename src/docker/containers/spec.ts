@@ -2,6 +2,7 @@
 // compared without an engine.
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
+import type { Duplex } from 'node:stream'
 import type { ContainerCreateOptions, MountConfig } from 'dockerode'
 import {
   type ContainerKind,
@@ -36,6 +37,8 @@ export interface InstanceSpec {
   /** False when its first process has to be process 1. */
   init?: boolean
   kind?: ContainerKind
+  /** Gets the input of the command, which is connected before its start. */
+  takeInput?: (stream: Duplex) => void
 }
 
 export type Limits = Pick<InstanceSpec, 'memoryLimitMb' | 'cpuLimit' | 'pidsLimit'>
@@ -59,6 +62,7 @@ export interface WantedContainer {
   /** An ended container is never started again. */
   runsOnce: boolean
   inspectImage?: () => Promise<ImageTraits | null>
+  takeInput?: InstanceSpec['takeInput']
   options(host: HostTraits, image?: ImageTraits): ContainerCreateOptions
 }
 
@@ -80,6 +84,7 @@ export function wantedInstance(
     runsOnce,
     hash: specHash(owner, spec),
     inspectImage,
+    ...(spec.takeInput && { takeInput: spec.takeInput }),
     options: (host, image) => containerSpec(owner, spec, host, image),
   }
 }
@@ -96,6 +101,7 @@ export function containerSpec(
     Env: spec.env.map(({ key, value }) => `${key}=${value}`),
     Labels: instanceLabels(owner, spec),
     ...startCommand(spec.command),
+    ...(spec.takeInput && { OpenStdin: true, StdinOnce: true, AttachStdin: true }),
     HostConfig: {
       NetworkMode: spec.network,
       RestartPolicy: { Name: spec.restart },

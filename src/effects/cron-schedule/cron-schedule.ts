@@ -143,6 +143,7 @@ async function startOrSkip(ports: CronSchedulePorts, input: BeginInput, now: Dat
       scheduledFor: input.instant,
       overlap: service.overlap ?? 'skip',
       timeoutSeconds: timeoutOf(service),
+      stdin: false,
       at: isoNow(),
     }
     await actors.spawn('job-run', input.runId, run, { by: bySchedule })

@@ -1,8 +1,10 @@
 // The effects of a job run. Its container is like an instance of the live deploy, except for its command, its
 // name and its end.
-import type { machine, RunFollow, RunSlot, RunStart } from '../../../machines/job-run.ts'
+import type { Duplex } from 'node:stream'
+import type { machine, RunConnect, RunFollow, RunSlot, RunStart } from '../../../machines/job-run.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import { withLinkedSignal } from '../../async/linked-signal.ts'
 import { sleep } from '../../async/sleep.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { isOutOfMemory } from '../../docker/containers/exit-explanation.ts'
@@ -27,14 +29,25 @@ import type { JobRunPorts } from './ports.ts'
 import { awaitTurn, cancelWithService } from './turn.ts'
 
 export function jobRunEffects(ports: JobRunPorts): Effects<typeof machine> {
-  return bind(ports, { awaitTurn, startRun, followRun, stopRun, clearRun })
+  return bind(ports, { awaitTurn, awaitInput, startRun, followRun, stopRun, clearRun })
+}
+
+function awaitInput(ports: JobRunPorts, { id, serviceId, until }: RunConnect, outer: AbortSignal) {
+  const missing = new Failure('input_missing', 'no client sent its input', `berth run --stdin sends it`)
+  return cancelWithService(ports, serviceId, outer, async (signal) => {
+    ports.jobSlots.reserve(id)
+    const untilConnected = (bound: AbortSignal) => ports.runInputs.untilConnected(id, bound)
+    await withTimeout(Math.max(0, until - Date.now()), signal, untilConnected, missing)
+  })
 }
 
 /** An existing container is the run itself, active or ended, and is never created again. */
 function startRun(ports: JobRunPorts, input: RunStart, outer: AbortSignal) {
   return cancelWithService(ports, input.serviceId, outer, async (signal) => {
     ports.jobSlots.reserve(input.id)
+    if (input.stdin && !ports.runInputs.has(input.id)) throw inputLost()
     const { startedAt } = await retryWhileEngineUnavailable(ports, signal, () => begin(ports, input, signal))
+    ports.runInputs.start(input.id)
     return { startedAt: startedAt ?? isoNow() }
   })
 }
@@ -60,6 +73,11 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
   return ports.instances.ensure(spec, signal)
 }
 
+function inputLost(): Failure {
+  const message = 'the server was restarted before the command had all of its input, so it was stopped'
+  return new Failure('input_lost', message, 'run it again')
+}
+
 const shownChars = 200
 
 /** On one line. The record has the full command. */
@@ -72,7 +90,7 @@ function announcement({ command }: RunStart): string {
 
 async function buildSpec(
   ports: JobRunPorts,
-  { id, serviceId, deployId, image, command }: RunStart,
+  { id, serviceId, deployId, image, command, stdin }: RunStart,
   service: ServiceRow,
   signal: AbortSignal,
 ): Promise<InstanceSpec> {
@@ -82,28 +100,50 @@ async function buildSpec(
   const container = { id, image, index: 0, restart: 'no', address, network: network.name } as const
   const spec = instanceSpec(ports, service, release, container)
   const env = withDefaults(spec.env, { BERTH_JOB_ID: id })
-  return { ...spec, name: jobName(ports.owner, service.name, id), serviceId, command, env, kind: jobKind }
+  const takeInput = stdin && { takeInput: (stream: Duplex) => ports.runInputs.attach(id, stream) }
+  const name = jobName(ports.owner, service.name, id)
+  return { ...spec, name, serviceId, command, env, kind: jobKind, ...takeInput }
 }
 
 /** A run that ended while the daemon was down keeps its result, even beyond its limit. */
 function followRun(ports: JobRunPorts, input: RunFollow, outer: AbortSignal) {
-  return cancelWithService(ports, input.serviceId, outer, async (signal) => {
-    ports.jobSlots.reserve(input.id)
-    const { name: service } = ports.storage.services.get(input.serviceId)!
-    const name = jobName(ports.owner, service, input.id)
-    const leftMs = await remainingMs(ports, input, name, signal)
-    const readToEnd = async (signal: AbortSignal) => {
-      await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, input.id, name, signal))
-      return retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspectExit(name, signal))
-    }
-    const isRunning = async () => (await remainingMs(ports, input, name, signal)) !== null
-    const exit = await withinLimit(input, leftMs, signal, readToEnd, isRunning)
-    if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
-    const trouble = await describeFailure(ports, input, exit, signal)
-    const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
-    const { exitCode, startedAt, finishedAt } = exit
-    return { exitCode, startedAt, finishedAt, trouble, code }
-  })
+  return cancelWithService(ports, input.serviceId, outer, (signal) =>
+    whileFed(ports, input, signal, (fed) => follow(ports, input, fed)),
+  )
+}
+
+/** Ends the work with `input_lost` when the input is cut. What was cut is not known after a restart. */
+function whileFed<T>(
+  { actors, runInputs, storage }: JobRunPorts,
+  { id, stdin }: RunFollow,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (!stdin || storage.actors.record<'job-run'>(id)?.input_ended_at) return work(outer)
+  const watch = (end: (reason: unknown) => void) => {
+    const fed = runInputs.has(id) ? runInputs.untilEnded(id) : Promise.reject(inputLost())
+    fed.then(() => actors.send(id, { type: 'input.ended', at: isoNow() })).catch(end)
+    return () => {}
+  }
+  return withLinkedSignal(outer, watch, work)
+}
+
+async function follow(ports: JobRunPorts, input: RunFollow, signal: AbortSignal) {
+  ports.jobSlots.reserve(input.id)
+  const { name: service } = ports.storage.services.get(input.serviceId)!
+  const name = jobName(ports.owner, service, input.id)
+  const leftMs = await remainingMs(ports, input, name, signal)
+  const readToEnd = async (signal: AbortSignal) => {
+    await retryWhileEngineUnavailable(ports, signal, () => copyOutput(ports, input.id, name, signal))
+    return retryWhileEngineUnavailable(ports, signal, () => ports.instances.inspectExit(name, signal))
+  }
+  const isRunning = async () => (await remainingMs(ports, input, name, signal)) !== null
+  const exit = await withinLimit(input, leftMs, signal, readToEnd, isRunning)
+  if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
+  const trouble = await describeFailure(ports, input, exit, signal)
+  const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
+  const { exitCode, startedAt, finishedAt } = exit
+  return { exitCode, startedAt, finishedAt, trouble, code }
 }
 
 /** Null for a run that has ended: its output is read without a limit. */
@@ -238,6 +278,7 @@ async function clearRun(
   await openActorLog(ports, 'job', id).close(outcome)
   // The container has ended, so the slot is free before Docker has removed the container.
   ports.jobSlots.release(id)
+  ports.runInputs.close(id)
   await retryUntilCleanedUp(ports, id, signal, () => removeRunContainers(ports, { deployId: id }))
   await ports.storage.addresses.release(id)
   const { actors } = ports.storage

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { JobRunInput } from '../../../machines/job-run.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import { hasRole } from '../../account/rights.ts'
 import { HistoryEntry } from '../../api/actor.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import { CreateJob, JobListQuery, JobLogQuery, JobParams, JobRun, JobsQuery } from '../../api/job.ts'
@@ -87,6 +88,10 @@ async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
   assertNotDeleting(row)
   assertNotSuspended(row)
   const command = commandOf(row, body)
+  if (body.stdin && !(call.caller && hasRole(call.caller, 'admin'))) {
+    const hint = 'create a token with the role admin on the page /account'
+    throw new Failure('insufficient_role', 'sending input needs a token with the role admin', hint)
+  }
   const id = context.storage.ids.newId('job')
   const input: JobRunInput = {
     id,
@@ -97,6 +102,7 @@ async function createJob(call: CallById<unknown, CreateJob>): Promise<JobRun> {
     scheduledFor: null,
     overlap: command === null ? (row.overlap ?? 'skip') : null,
     timeoutSeconds: body.timeout_seconds ?? timeoutOf(row),
+    stdin: body.stdin ?? false,
     at: new Date().toISOString(),
   }
   const { record } = await context.actors.spawn('job-run', id, input, { eventId, by: requesterOf(call) })

@@ -54,6 +54,13 @@ export const shellRoutes = [
       params: JobParams,
       handler: openJobShell,
     }),
+    get('/jobs/{job_id}/input', {
+      ...opensShell,
+      summary: 'Opens a WebSocket that sends the standard input of a job run',
+      description: `There are no words and no output; \`exit\` says that input is over. ${protocol}`,
+      params: JobParams,
+      handler: openJobInput,
+    }),
   ]),
 ]
 
@@ -75,6 +82,14 @@ function openJobShell(call: CallById) {
   const { id, status, service_id: serviceId } = findJob(call.context.storage, call.params.id)
   if (status !== 'running') throw conflict(`this run is ${status}: it has no container to open`)
   return openShell(call, { kind: 'job-run', id, serviceId }, { job: id })
+}
+
+function openJobInput(call: CallById) {
+  const run = findJob(call.context.storage, call.params.id)
+  if (!run.stdin) throw conflict('this run takes no input', 'start it with berth run --stdin')
+  if (run.status !== 'pending' && run.status !== 'running')
+    throw conflict(`this run is ${run.status}: it takes no input`)
+  return openShell(call, { kind: 'job-input', id: run.id }, { job: run.id })
 }
 
 // Not async: the first message of a client would come before anyone listens.

@@ -15,7 +15,7 @@ import {
   succeeded,
 } from '../../support/cli/fake-jobs.ts'
 import { openFakeTerminal } from '../../support/cli/fake-terminal.ts'
-import { berthCommand, spawnBerth } from '../../support/cli/spawned.ts'
+import { berthCommand } from '../../support/cli/spawned.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
 const introducer = '\u001b'
@@ -96,31 +96,31 @@ test('the words after -- are the command: one word is used as is, several are qu
   ])
 })
 
-test('input that is piped into a run is not forwarded, and not taken from others in silence', async (t) => {
-  const { env } = await startFakeJobs(t, runEndingAs(succeeded, ['stdout', 'a line']))
-  const note = / ! the command does not get the piped input: stdin is not forwarded\n/
+test('input of its own goes into a run; what others read too, and a token, do not', async (t) => {
+  const { env, server } = await startFakeJobs(t, runEndingAs(succeeded, ['stdout', 'a line']))
   const run = ['run', 'shop', '--', 'cat']
   const file = join(temporaryDirectory(t), 'input')
   writeFileSync(file, 'x\n')
-  const withStdin = async (command: string[], stdin: 'pipe' | number) => {
+  const sent = async (command: string[], stdin: 'pipe' | 'ignore' | number) => {
     const child = spawn(command[0]!, command.slice(1), {
       env: berthEnv(t, { env }),
       stdio: [stdin, 'ignore', 'pipe'],
     })
     child.stdin?.end('x\n')
-    return text(child.stderr!)
+    await text(child.stderr!)
+    const started = server.requests.findLast(({ method }) => method === 'POST')
+    return (started!.body as { stdin?: boolean }).stdin ?? false
   }
   const berth = [process.execPath, ...berthCommand, ...run]
+  const withOption = (...options: string[]) => [...berth.slice(0, -3), ...options, 'shop', '--', 'cat']
 
-  const piped = await withStdin(berth, 'pipe')
-  const redirected = await withStdin(berth, openSync(file, 'r'))
-  const shared = await withStdin(['timeout', '60', ...berth], 'pipe')
-  const empty = await spawnBerth(t, run, { env }).ended()
-  const token = await withStdin([...berth.slice(0, -3), '--token-file', '-', 'shop', '--', 'cat'], 'pipe')
-
-  assert.match(piped, note)
-  assert.match(redirected, note)
-  for (const stderr of [shared, empty.stderr, token]) assert.match(stderr, /^ ✔ succeeded[^\n]*\n$/)
+  assert.equal(await sent(berth, 'pipe'), true)
+  assert.equal(await sent(berth, openSync(file, 'r')), true)
+  assert.equal(await sent(berth, 'ignore'), false)
+  assert.equal(await sent(['timeout', '60', ...berth], 'pipe'), false)
+  assert.equal(await sent(['timeout', '60', ...withOption('-i')], 'pipe'), true)
+  assert.equal(await sent(withOption('--no-stdin'), 'pipe'), false)
+  assert.equal(await sent(withOption('--token-file', '-'), 'pipe'), false)
 })
 
 test('an empty command or one without -- starts nothing', async (t) => {

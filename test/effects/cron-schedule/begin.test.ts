@@ -20,6 +20,7 @@ test('a run without obstacles is started on the live version', async (t) => {
     scheduledFor: instant,
     overlap: 'skip',
     timeoutSeconds: 90,
+    stdin: false,
   })
   assert.deepEqual(queue.warned, [])
 })

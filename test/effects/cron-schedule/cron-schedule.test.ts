@@ -28,6 +28,8 @@ test('each scheduled time gets one run, with the settings of the service', async
     trigger: 'schedule',
     overlap: 'queue',
     timeout_seconds: 7,
+    stdin: false,
+    input_ended_at: null,
     deadline_at: null,
     exit_code: 0,
     error: null,

@@ -162,6 +162,7 @@ function effectsOfRuns(endings: Map<string, () => void> | null): Effects<typeof 
   }
   return {
     awaitTurn: async () => ({ at: instant, deployId: 'dep-1', image: 'berth/shop:dep-1', command: null }),
+    awaitInput: async () => ({ at: instant }),
     startRun: async () => ({ at: instant, startedAt: instant }),
     followRun: ({ id }) =>
       endings ? new Promise((resolve) => endings.set(id, () => resolve(ended))) : Promise.resolve(ended),

@@ -76,6 +76,7 @@ function createWorld(ports: ActorLogPorts) {
         if (!live) throw new Failure('conflict', 'its service is no longer live')
         return { at: instant, deployId: live, image: 'berth/web:1', command: 'rake' }
       }),
+    awaitInput: async () => ({ at: instant }),
     startRun: async () => ({ at: instant, startedAt: new Date().toISOString() }),
     followRun: ({ id, serviceId }: Input, outer: AbortSignal) =>
       cancelWithService(ports, serviceId, outer, async (signal) => {

@@ -23,6 +23,7 @@ export const jobInput: JobRunInput = {
   scheduledFor: requested,
   overlap: 'skip',
   timeoutSeconds: 60,
+  stdin: false,
   at: requested,
 }
 
@@ -60,6 +61,7 @@ export const findsNothing: TestEffect = async () => ({
 
 export const working: Record<string, TestEffect> = {
   awaitTurn: turn,
+  awaitInput: async () => ({ at: started }),
   startRun: async () => ({ at: later, startedAt: started }),
   followRun: exits(0, null),
   stopRun: stops,
@@ -121,6 +123,8 @@ export const asAsked: JobRunRecord = {
   scheduled_for: requested,
   overlap: 'skip',
   timeout_seconds: 60,
+  stdin: false,
+  input_ended_at: null,
   exit_code: null,
   error: null,
   error_code: null,

@@ -133,6 +133,7 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
       scheduledFor: null,
       overlap: 'skip',
       timeoutSeconds: 3600,
+      stdin: false,
     },
     context: { deployId: 'dep-1', startedAt: at, finishedAt: at },
   },
