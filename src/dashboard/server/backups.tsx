@@ -24,13 +24,13 @@ export function ServerBackupsPage() {
         <p>
           One encrypted file with everything that this server needs to continue on another machine.{' '}
           <span className="quiet">
-            Not in it: disks of services, images, and the data of datastores, which have backups of their own.
-            Only the recovery key opens it.
+            Of datastores and disks it has the backups that are in the folder of the server. Not in it:
+            images, and backups in buckets. Only the recovery key opens it.
           </span>
         </p>
         <Action
           kind="main"
-          run={send<ServerBackup>('POST', '/server-backups')}
+          run={send<ServerBackup>('POST', '/server-backups', {})}
           unavailable={isRunning ? 'One is being made' : null}
         >
           Back up now
