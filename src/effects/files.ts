@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { obtainNginx } from '../builders/static-site/site-server.ts'
 import {
   type ContainerPath,
   extractArchive,
@@ -12,10 +11,10 @@ import {
   openArchive,
   type PathFacts,
 } from '../docker/containers/container-files.ts'
+import { diskFolder, withDisk } from '../docker/containers/disk-files.ts'
 import { findOwn } from '../docker/containers/find-container.ts'
 import type { Instances } from '../docker/containers/instances.ts'
-import { withReference } from '../docker/containers/reference-container.ts'
-import { conflict, Failure } from '../errors.ts'
+import { conflict } from '../errors.ts'
 import { type FreeDiskSettings, guardDockerDisk } from './disk/disk.ts'
 import type { EnginePorts } from './engine/ports.ts'
 import type { SharedPorts } from './ports.ts'
@@ -32,12 +31,12 @@ export interface Files {
   write(place: FilePlace, body: Readable, signal: AbortSignal): Promise<void>
 }
 
-interface Ports extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage' | 'logger'> {
+interface Ports extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage'> {
   instances: Pick<Instances, 'inspect' | 'list'>
-  settings: FreeDiskSettings & { staticImage: string }
+  settings: FreeDiskSettings
 }
 
-const diskPath = '/disk'
+const diskPath = `/${diskFolder}`
 
 export function openFiles(ports: Ports): Files {
   const { engine } = ports
@@ -74,23 +73,15 @@ async function inPlace<T>(
   return work({ container: found.container, path: place.path })
 }
 
-async function inDisk<T>(
+function inDisk<T>(
   ports: Ports,
   { name, path }: { name: string; path: string },
   work: (found: ContainerPath) => Promise<T>,
 ): Promise<T> {
-  const { engine, settings, logger } = ports
-  const key = `files-${randomUUID()}`
-  const onOther = (facts: object) =>
-    logger.info(facts, 'nginx, whose files lie around a disk, cannot be pulled')
-  const image = settings.staticImage || (await obtainNginx(engine, onOther, new AbortController().signal))
-  const volume = { name, mountPath: diskPath }
+  const use = { id: `files-${randomUUID()}`, disk: name }
   // Within the disk, whatever `..` is in the path.
   const inside = posix.join(diskPath, posix.normalize(`/${path}`))
-  const reference = { key, actorId: key, image, volume, isReadOnly: true }
-  const done = await withReference(ports, reference, async (container) => ({
-    result: await work({ container, path: inside, within: diskPath }),
-  }))
-  if (done === null) throw new Failure('docker_error', `the image ${image} is gone from Docker`)
-  return done.result
+  return withDisk(ports, use, { isRootReadOnly: true }, (container) =>
+    work({ container, path: inside, within: diskPath }),
+  )
 }

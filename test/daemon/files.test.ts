@@ -96,7 +96,7 @@ test('a tar passes through standard input and output', async (t) => {
   assert.match((await berth(t, ['cp', '-', `${name}:/data`])).stderr, /the body is empty/)
 })
 
-test('a disk is reached while nothing runs, and nothing is written beside it', async (t) => {
+test('a disk is reached while nothing runs, and nothing is written next to it', async (t) => {
   const { name, id } = await aWorker()
   const cwd = temporaryDirectory(t)
   writeFileSync(join(cwd, 'notes'), 'kept\n')
@@ -111,7 +111,7 @@ test('a disk is reached while nothing runs, and nothing is written beside it', a
   await cp(t, cwd, `${disk}:/`, 'all')
   assert.equal(readFileSync(join(cwd, 'back'), 'utf8'), 'kept\n')
   assert.equal(readFileSync(join(cwd, 'all/notes'), 'utf8'), 'kept\n')
-  const out = await berth(t, ['cp', '-', `${disk}:/root/tmp`], {
+  const out = await berth(t, ['cp', '-', `${disk}:/root/etc`], {
     stdin: Readable.from([await packTar([{ name: 'x', content: 'x' }])]),
   })
   assert.deepEqual([out.code, /is on a read-only file system/.test(out.stderr)], [1, true], out.stderr)
@@ -120,6 +120,8 @@ test('a disk is reached while nothing runs, and nothing is written beside it', a
     [outside.code, /a link that leads out of the disk, to \/etc/.test(outside.stderr)],
     [1, true],
   )
+  const missing = await berth(t, ['cp', `${disk}:/none`, 'x'], { cwd })
+  assert.match(missing.stderr, /there is no \/none there/)
   assert.match((await berth(t, ['cp', `disk:nonesuch:/`, 'x'])).stderr, /there is no such disk/)
   assert.equal((await berth(t, ['resume', name])).code, 0)
   await until('the instance', async () => (await berth(t, ['ssh', name, '--', 'true'])).code === 0)

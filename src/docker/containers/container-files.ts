@@ -84,7 +84,7 @@ async function resolvePath(engine: Engine, { container, path, within }: Containe
     if (within === undefined || `${linkTarget}/`.startsWith(`${within}/`)) return linkTarget
     throw conflict(`it is a link that leads out of the disk, to ${linkTarget}`)
   } catch (error) {
-    if (hasStatus(error, 404)) throw missing(path)
+    if (hasStatus(error, 404)) throw missing(within === undefined ? path : path.slice(within.length))
     throw error
   }
 }

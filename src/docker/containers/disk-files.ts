@@ -1,5 +1,6 @@
 // The files of a disk as a tar archive, and back, with their owners, modes and links. The engine reads and
 // writes them in a container that is never started: it has nothing but the disk, so no path leads elsewhere.
+// No image has to be pulled for it.
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
 import { pack } from 'tar-stream'
@@ -12,7 +13,7 @@ import { withReference } from './reference-container.ts'
 export const diskFolder = 'disk'
 
 interface DiskUse {
-  /** The actor's that uses it; one at a time. */
+  /** Of what uses it, such as an actor; one at a time. */
   id: string
   disk: string
 }
@@ -27,7 +28,7 @@ export function readDisk<T>(
   read: (archive: AsyncIterable<Uint8Array>) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  return inEmptyContainer(scope, use, { isReadOnly: true }, (container) => {
+  return withDisk(scope, use, { isReadOnly: true }, (container) => {
     const work = async (abortSignal: AbortSignal) => {
       const archive = (await container.getArchive({ path: `/${diskFolder}`, abortSignal })) as Readable
       try {
@@ -48,7 +49,7 @@ export function writeDisk(
   archive: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
-  return inEmptyContainer(scope, use, {}, async (container) => {
+  return withDisk(scope, use, {}, async (container) => {
     const work = (abortSignal: AbortSignal) => {
       const content = Readable.from(archive, { objectMode: false })
       return container.putArchive(content, { path: '/', abortSignal })
@@ -57,15 +58,22 @@ export function writeDisk(
   })
 }
 
-async function inEmptyContainer<T>(
+interface Access {
+  isReadOnly?: boolean
+  /** Whether nothing can be written next to the disk, where it would be lost. */
+  isRootReadOnly?: boolean
+}
+
+/** The disk is the folder `diskFolder` of the container. */
+export async function withDisk<T>(
   scope: EngineScope,
   { id, disk }: DiskUse,
-  mode: { isReadOnly?: boolean },
+  { isReadOnly = false, isRootReadOnly = false }: Access,
   work: (container: Container) => Promise<T>,
 ): Promise<T> {
   const image = emptyImageName(scope.owner)
-  const volume = { name: disk, mountPath: `/${diskFolder}`, ...mode }
-  const reference = { key: id, actorId: id, image, volume }
+  const volume = { name: disk, mountPath: `/${diskFolder}`, isReadOnly }
+  const reference = { key: id, actorId: id, image, volume, isReadOnly: isRootReadOnly }
   const wrapped = async (container: Container) => ({ result: await work(container) })
   const done =
     (await withReference(scope, reference, wrapped)) ??
