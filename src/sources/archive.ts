@@ -36,7 +36,6 @@ async function unpackSource(job: FetchJob) {
   if (unpacked.leftOut) onLine(`left out the single folder ${unpacked.leftOut} at the top of the archive`)
   const counted = unpacked.entries === 1 ? '1 entry' : `${unpacked.entries} entries`
   onLine(`unpacked the archive: ${counted}, ${size(unpacked.bytes)}`)
-  await removeFormerArchives(job)
   return { commitSha: null, commitMessage: null }
 }
 
@@ -54,7 +53,7 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
   return source.deploy_id ?? id
 }
 
-/** Works after a crash too. An archive that cannot be removed now is retried with the next upload. */
+/** Called when archives may have become superfluous. One that cannot be removed now is retried the next time. */
 export async function removeFormerArchives({ storage, logger }: Pick<FetchJob, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
     try {
@@ -80,8 +79,8 @@ function isNeededByDeploy({ actors }: Storage, serviceId: string, archiveId: str
 }
 
 /** Includes a deploy that is unpacking: if the daemon dies before the commit, unpacking is repeated. */
-function needsArchive({ id, status, source }: ActorRecord, archiveId: string): boolean {
-  if (status !== 'queued' && status !== 'running') return false
+function needsArchive({ id, status, phase, source }: ActorRecord, archiveId: string): boolean {
+  if (status !== 'queued' && phase !== 'fetching') return false
   const requested = source as DeploySource
   return requested.kind === 'archive' && archiveOf({ id, source: requested }) === archiveId
 }

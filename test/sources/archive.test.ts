@@ -33,9 +33,10 @@ async function put(
   id: string,
   status: string,
   from: DeploySource = source(),
+  phase: string | null = null,
 ): Promise<void> {
   const transition = transitionOf({ id, final: status === 'deactivated' }, { status })
-  await actors.create({ ...transition, record: { ...transition.record, source: from } })
+  await actors.create({ ...transition, record: { ...transition.record, source: from, phase } })
 }
 
 /** Unpacks as the deploy `id` would, with these settings. Returns the unpacked files and the log lines. */
@@ -70,16 +71,17 @@ test('a replaced archive is removed, unless a deploy still has to unpack it', as
   await put(storage, 'dep-2', 'deactivated')
   await put(storage, 'dep-3', 'failed')
   await put(storage, 'dep-4', 'deactivated')
-  await put(storage, 'dep-5', 'running')
+  await put(storage, 'dep-5', 'running', source(), 'fetching')
   await put(storage, 'dep-6', 'queued')
   await put(storage, 'dep-7', 'queued', source('dep-4'))
   await put(storage, 'dep-8', 'queued')
-  for (let number = 1; number <= 9; number++) await keep(storage, `dep-${number}`)
+  await put(storage, 'dep-9', 'running', source(), 'building')
+  for (let number = 1; number <= 10; number++) await keep(storage, `dep-${number}`)
 
   await removeFormerArchives({ storage, logger: silentLogger })
 
   const left = await storage.archives.ids()
-  assert.deepEqual(left.sort(), ['dep-4', 'dep-5', 'dep-6', 'dep-8', 'dep-9'], 'dep-9 is being committed')
+  assert.deepEqual(left.sort(), ['dep-10', 'dep-4', 'dep-5', 'dep-6', 'dep-8'], 'dep-10 is being committed')
 })
 
 test('a deploy unpacks its own archive, or that of the deploy it refers to', async (t) => {

@@ -7,6 +7,7 @@ import { imageName } from '../../../docker/engine/names.ts'
 import { inspectImage } from '../../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../../errors.ts'
 import { duration } from '../../../quantities.ts'
+import { removeFormerArchives } from '../../../sources/archive.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
 import { isoNow } from '../../iso-now.ts'
 import type { DeployPhase } from '../phase.ts'
@@ -29,6 +30,7 @@ export async function buildImage(phase: DeployPhase, input: BuildInput) {
     await withBuildSlot(phase, () => buildInSlot(phase, input, image))
   }
   await removeWork(ports, id)
+  await removeFormerArchives(ports)
   return { image, preDeploy: findPreDeployCommand(phase.release) !== null }
 }
 
