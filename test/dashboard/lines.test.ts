@@ -19,6 +19,7 @@ const decisive: Record<string, string[]> = {
     'wanted.life.starting.stopping',
   ],
   'git-connection': ['pending.registering', 'pending.installing', 'pending.authorizing', 'exchanging'],
+  'job-run': ['connecting'],
   'service-removal': ['trashing'],
 }
 const facts: Facts[] = (['git', 'archive', 'image', 'reuse'] as const).flatMap((source) =>

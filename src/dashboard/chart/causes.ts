@@ -13,6 +13,7 @@ export const endWords: Record<string, string> = {
   awaitAnswer: 'The server answered',
   awaitBackupTime: 'A backup is due',
   awaitExpiry: 'It expired',
+  awaitInput: 'The client is connected',
   awaitInstant: 'A run is due, or its plan changed',
   awaitRenewal: 'A renewal is due',
   awaitResume: 'Its plan changed',

@@ -78,6 +78,11 @@ function connectionLine(_: Facts, lap: readonly string[]): string[] {
   return lap.includes('exchanging') ? end : ['starting', 'connected.idle']
 }
 
+function jobRunLine(_: Facts, lap: readonly string[]): string[] {
+  const input = lap.includes('connecting') ? ['connecting'] : []
+  return ['pending', ...input, 'running.starting', 'running.following', 'succeeding', 'succeeded']
+}
+
 export const lines: Record<string, KindLines> = {
   deploy: {
     ...none,
@@ -95,7 +100,7 @@ export const lines: Record<string, KindLines> = {
   },
   'job-run': {
     ...none,
-    lineOf: always(['pending', 'running.starting', 'running.following', 'succeeding', 'succeeded']),
+    lineOf: jobRunLine,
     rests: ['succeeded'],
     ramps: {
       'running.stopping': 'failed',
@@ -105,7 +110,7 @@ export const lines: Record<string, KindLines> = {
       'canceling.clearing': 'canceled',
       canceled: 'canceled',
     },
-    waits: ['pending'],
+    waits: ['pending', 'connecting'],
   },
   backup: {
     ...none,

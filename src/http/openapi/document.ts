@@ -195,6 +195,7 @@ const examples: Readonly<Record<string, Json>> = {
     access_key_id: 'AKIAIOSFODNN7EXAMPLE',
     secret_access_key: 'the secret of the key',
   },
+  CreateServerBackup: { datastores: true, disks: true },
   CreateNotificationChannel: { name: 'ops', kind: 'webhook', url: 'https://ops.example.com/berth' },
   UpdateNotificationChannel: { min_severity: 'problem' },
   PutRegistry: { username: 'ci', password: 'a token of the registry' },

@@ -100,6 +100,7 @@ export const notificationRoutes = tagged('Notifications', [
     summary: 'Lists the messages to people with their attempts, newest first; 30 days, 1000 per channel',
     query: DeliveriesQuery,
     response: z.array(Delivery),
+    problems: ['not_found'],
     handler: listDeliveries,
   }),
   ...recordRoutes('/notification-deliveries/{id}', {
