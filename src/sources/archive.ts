@@ -53,7 +53,7 @@ function archiveOf({ id, source }: { id: string; source: DeploySource }): string
   return source.deploy_id ?? id
 }
 
-/** Called when archives may have become superfluous. One that cannot be removed now is retried the next time. */
+/** Called when archives may have become superfluous. One that cannot be removed is retried the next time. */
 export async function removeFormerArchives({ storage, logger }: Pick<FetchJob, 'storage' | 'logger'>) {
   for (const id of await storage.archives.ids()) {
     try {

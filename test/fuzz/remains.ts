@@ -83,8 +83,9 @@ export async function removeServices({ daemon, keptDisks }: World): Promise<stri
   return [...containers, ...images, ...lost]
 }
 
-/** A login exists until it expires or the daemon restarts, and an alert until it is calm for a while. */
-const isWaitingTerminal = (key: unknown) => Array.isArray(key) && ['alert', 'terminal-login'].includes(key[0])
+/** A login exists until it expires, an alert until it is calm, a backup of the server until it is deleted. */
+const kinds = ['alert', 'server-backup', 'terminal-login']
+const outlivesServices = (key: unknown) => Array.isArray(key) && kinds.includes(key[0])
 
 /** Tables that must be empty after the run; the others belong to the server. */
 const emptyTables = [
@@ -107,7 +108,7 @@ export async function findOrphans(dataDir: string): Promise<string[]> {
   try {
     const rows = emptyTables.flatMap((name) =>
       [...store.table(name).keys()]
-        .filter((key) => !isWaitingTerminal(key))
+        .filter((key) => !outlivesServices(key))
         .map((key) => `${name}: ${JSON.stringify(key)}`),
     )
     const folders = ['work', 'archives', 'logs', 'runtime-logs', 'access-logs'].flatMap((name) =>
