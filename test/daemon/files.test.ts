@@ -122,7 +122,7 @@ test('a disk is reached while nothing runs, and nothing is written next to it', 
   )
   const missing = await berth(t, ['cp', `${disk}:/none`, 'x'], { cwd })
   assert.match(missing.stderr, /there is no \/none there/)
-  assert.match((await berth(t, ['cp', `disk:nonesuch:/`, 'x'])).stderr, /there is no such disk/)
+  assert.match((await berth(t, ['cp', `disk:nonesuch:/`, 'x'])).stderr, /there is no disk 'nonesuch'/)
   assert.equal((await berth(t, ['resume', name])).code, 0)
   await until('the instance', async () => (await berth(t, ['ssh', name, '--', 'true'])).code === 0)
 })

@@ -29,7 +29,7 @@ export function addCopyCommands(program: BerthCommand): void {
       'berth cp photos/. shop:/data/photos   # what is in the folder',
       'berth cp shop:/data - | gzip > data.tar.gz',
       'berth cp - shop:/data < data.tar',
-      'berth cp disk:berth-svc-01jexample:/ old-data',
+      'berth cp disk:shop:/ old-data',
     )
     .runs(copy)
 }

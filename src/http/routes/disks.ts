@@ -9,6 +9,7 @@ import { ChownDisk, DeleteDiskQuery, Disk, DiskChown, DiskParams } from '../../a
 import { conflict, Failure, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, del, get, post, tagged } from '../pipeline/route.ts'
+import { findDisk } from '../records/disk-record.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
@@ -73,10 +74,11 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
     }))
 }
 
-/** A disk outside of the trash. */
-export async function findDisk({ observe, storage }: HttpContext, name: string) {
-  const disk = (await observe.disks()).find((one) => one.name === name)
-  if (disk && removalOf(storage, disk) === null) return disk
+/** Exists, and is not in the trash. Throws `not_found`, `docker_unavailable`. */
+export async function findPresentDisk(context: HttpContext, nameOrService: string) {
+  const { name } = await findDisk(context, nameOrService)
+  const disk = (await context.observe.disks()).find((one) => one.name === name)
+  if (disk && removalOf(context.storage, disk) === null) return disk
   throw notFound('there is no such disk', 'berth disks lists them')
 }
 

@@ -2,14 +2,14 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import type { z } from 'zod'
-import { DiskParams } from '../../api/disk.ts'
+import { DiskOrServiceParams } from '../../api/disk.ts'
 import { DiskFileQuery, FileQuery, PathFacts } from '../../api/file.ts'
 import { ServiceParams } from '../../api/service.ts'
 import type { FilePlace } from '../../effects/files.ts'
 import { conflict, Failure, invalidRequest } from '../../errors.ts'
 import { type Call, type CallById, Download, get, put, tagged, type Upload } from '../pipeline/route.ts'
 import { findService } from '../records/service-record.ts'
-import { findDisk } from './disks.ts'
+import { findPresentDisk } from './disks.ts'
 
 export const fileRoutes = [
   ...routesOf('Services', '/services/{id}/files', {
@@ -20,7 +20,7 @@ export const fileRoutes = [
   }),
   ...routesOf('Disks', '/disks/{name}/files', {
     of: 'a disk, also while no instance runs',
-    params: DiskParams,
+    params: DiskOrServiceParams,
     query: DiskFileQuery,
     placeOf: diskPlace,
   }),
@@ -85,8 +85,12 @@ async function instancePlace({ context, params, query }: CallById<FileQuery>): P
   return { kind: 'service', id, index: query.instance, path: query.path }
 }
 
-async function diskPlace({ context, params, query }: Call<DiskParams, DiskFileQuery>): Promise<FilePlace> {
-  return { kind: 'disk', name: (await findDisk(context, params.name)).name, path: query.path }
+async function diskPlace({
+  context,
+  params,
+  query,
+}: Call<DiskOrServiceParams, DiskFileQuery>): Promise<FilePlace> {
+  return { kind: 'disk', name: (await findPresentDisk(context, params.name)).name, path: query.path }
 }
 
 async function writeFiles(
