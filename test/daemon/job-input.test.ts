@@ -72,10 +72,27 @@ test('a client that is cut ends the run, which never sees an end of its input', 
   const { name } = await aWorker()
   const { berth, id } = await openRun(t, name)
   berth.interrupt()
+  const { code, stderr } = await berth.ended()
+  assert.equal(code, 130)
+  assert.match(stderr, /the run is stopped: it did not get all of its input\n +berth logs --job job-\S+\n$/)
   const run = await finishedJob(daemon.api, id)
   assert.deepEqual([run.status, run.error_code], ['failed', 'input_lost'])
   await clearedJob(daemon.api, id)
   assert.equal(await isFooled(name), false)
+})
+
+test('a client that leaves after all of its input says that the run continues', async (t) => {
+  const { name } = await aWorker()
+  const berth = startBerth(t, ['run', '-i', name, '--', 'cat; echo fed; sleep 600'], {
+    daemon,
+    stdin: Readable.from([Buffer.from('all of it\n')]),
+  })
+  await berth.shows('fed\n')
+  berth.interrupt()
+  assert.match((await berth.ended()).stderr, /the run continues in the background/)
+  const { id, status } = await newestRun(name)
+  assert.equal(status, 'running')
+  await daemon.api.post(`/jobs/${id}/cancel`, {})
 })
 
 test('a run that had not all of its input fails after a kill of the daemon', async (t) => {

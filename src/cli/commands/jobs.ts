@@ -68,8 +68,12 @@ async function runCommand(
   const started = await startRun(cli, service, words, { ...options, stdin })
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
-  if (stdin) void sendInput(cli, started)
-  return concludeRun(cli, await followRun(cli, started))
+  let isFed = !stdin
+  if (stdin)
+    void sendInput(cli, started).then((isSent) => {
+      isFed = isSent
+    })
+  return concludeRun(cli, await followRun(cli, started, () => isFed))
 }
 
 function sendsInput(cli: Cli, { follow, stdin }: RunOptions): boolean {
@@ -78,12 +82,17 @@ function sendsInput(cli: Cli, { follow, stdin }: RunOptions): boolean {
   return stdin ?? (!cannotSend && hasOwnInput(cli))
 }
 
-/** A run whose input is cut fails, which its follower reports. */
-async function sendInput(cli: Cli, { id }: JobRun): Promise<void> {
+/** Whether all of it was sent. A run whose input is cut fails, which its follower reports. */
+async function sendInput(cli: Cli, { id }: JobRun): Promise<boolean> {
   const { sendStandardInput } = await import('../shell/shell.ts')
-  await sendStandardInput(cli, `${jobPath(id)}/input`).catch(({ message }: Error) => {
+  try {
+    await sendStandardInput(cli, `${jobPath(id)}/input`)
+    return true
+  } catch (error) {
+    const { message } = error as Error
     if (message !== '') cli.out.say(` ${cli.out.tint('yellow', '!')} its input: ${plain(message)}`)
-  })
+    return false
+  }
 }
 
 async function startRun({ client }: Cli, service: string, words: string[], { timeout, stdin }: RunOptions) {

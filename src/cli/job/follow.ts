@@ -15,8 +15,11 @@ const retryMs = 500
 const unreachableTimeoutMs = 60_000
 const maxExitCode = 255
 
-/** Shows a run until it ends; --json prints its log lines as the API returns them. Ctrl-C throws (130). */
-export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<JobRun> {
+/**
+ * Shows a run until it ends; --json prints its log lines as the API returns them. Ctrl-C throws (130).
+ * `isFed` says whether the run has all of its input: without it, the server stops the run.
+ */
+export async function followRun(cli: Cli, { id, created_at }: JobRun, isFed: () => boolean): Promise<JobRun> {
   const { out, signal } = cli
   const startedAt = Date.parse(created_at)
   let phase = 'pending'
@@ -32,7 +35,7 @@ export async function followRun(cli: Cli, { id, created_at }: JobRun): Promise<J
     return await fetchFinishedRun(cli, id)
   } catch (error) {
     throw signal.aborted
-      ? runContinues(id)
+      ? leaving(id, isFed())
       : withResumeHint(error, `to follow the run again: berth logs --job ${id} -f`)
   } finally {
     out.rest()
@@ -72,7 +75,9 @@ async function fetchFinishedRun({ client, signal }: Cli, id: string): Promise<Jo
   }
 }
 
-function runContinues(id: string): CliFailure {
+function leaving(id: string, isFed: boolean): CliFailure {
+  if (!isFed)
+    return interruption('the run is stopped: it did not get all of its input', `berth logs --job ${id}`)
   const hint = `to follow it again: berth logs --job ${id} -f\nto stop it: berth cancel ${id}`
   return interruption('the run continues in the background', hint)
 }
