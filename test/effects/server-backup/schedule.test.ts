@@ -10,6 +10,11 @@ import { silentLogger } from '../../support/supervisor/supervision.ts'
 test('a scheduled backup waits for the one that is running, and is made then', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
   syncBuiltinESMExports()
+  // The other files of this process import the same timers.
+  t.after(() => {
+    t.mock.timers.reset()
+    syncBuiltinESMExports()
+  })
   const created_at = '2020-01-01T00:00:00.000Z'
   const records = [
     { id: 'sbk-1', trigger: 'schedule', status: 'stored', created_at },
