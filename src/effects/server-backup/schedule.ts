@@ -1,13 +1,14 @@
-// Backups of the server by `--server-backup-schedule`. One that was asked for comes first. Those that were
-// missed while the daemon was down are made up for by one. A held server makes none.
+// Backups of the server by `--server-backup-schedule`. One that is running already ends first. Those that
+// were missed while the daemon was down are made up for by one. A held server makes none.
 
 import { serverBackupName } from '../../domain/backup-files.ts'
 import { nextTime } from '../../domain/schedule.ts'
-import { conflict, messageOf } from '../../errors.ts'
+import { assertNoneRuns, listServerBackups } from '../../domain/server-backups.ts'
+import { messageOf } from '../../errors.ts'
 import { bySchedule } from '../by.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
-import { listServerBackups, type ServerBackupPorts } from './server-backup.ts'
+import type { ServerBackupPorts } from './server-backup.ts'
 
 /** Returns the function that stops it. */
 export function startServerBackupSchedule(ports: ServerBackupPorts): () => void {
@@ -42,11 +43,7 @@ async function follow(ports: ServerBackupPorts, schedule: string, signal: AbortS
       at,
     }
     try {
-      // Each reads and writes all that the server has.
-      const also = () => {
-        const running = listServerBackups(storage).find(({ status }) => status === 'running')
-        if (running) throw conflict(`${running.id} is still running`)
-      }
+      const also = () => assertNoneRuns(storage)
       await actors.spawn('server-backup', id, input, { by: bySchedule, also })
     } catch (error) {
       signal.throwIfAborted()

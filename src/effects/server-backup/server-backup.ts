@@ -10,8 +10,8 @@ import type {
   WrittenFile,
 } from '../../../machines/server-backup.ts'
 import type { Effects } from '../../../machines/slot.ts'
-import type { Storage } from '../../../storage/index.ts'
 import { folderPlace } from '../../domain/backup-files.ts'
+import { listServerBackups } from '../../domain/server-backups.ts'
 import { Failure, messageOf } from '../../errors.ts'
 import { measured } from '../../object-storage/measured.ts'
 import { putPushed } from '../../object-storage/pushed.ts'
@@ -188,10 +188,4 @@ async function pruneBackups(
         logger.warn({ backup: backup.id, reason: messageOf(error) }, 'it was not deleted'),
       )
   }
-}
-
-/** The newest first. Deleted ones are final, so they are not active actors. */
-export function listServerBackups({ actors }: Pick<Storage, 'actors'>) {
-  const ids = [...actors.active('server-backup')].map(({ id }) => id).sort()
-  return ids.reverse().flatMap((id) => actors.record<'server-backup'>(id) ?? [])
 }

@@ -6,6 +6,7 @@ import type { ServerBackupRecord } from '../../../machines/server-backup.ts'
 import type { CommonRecordFields } from '../../../storage/actors/actors.ts'
 import { CreateServerBackup, ServerBackup, ServerBackupParams } from '../../api/server-backup.ts'
 import { serverBackupName } from '../../domain/backup-files.ts'
+import { assertNoneRuns, listServerBackups } from '../../domain/server-backups.ts'
 import { codeOf, conflict, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, Download, del, get, post, tagged } from '../pipeline/route.ts'
@@ -21,7 +22,8 @@ export const serverBackupRoutes = tagged('Backups', [
     role: 'read',
     summary: 'Lists the backups of the whole server, newest first',
     response: z.array(ServerBackup),
-    handler: ({ context }) => list(context).map((record) => toServerBackup(context, record)),
+    handler: ({ context }) =>
+      listServerBackups(context.storage).map((record) => toServerBackup(context, record)),
   }),
   ...recordRoutes('/server-backups/{id}', {
     noun: 'a backup of the server',
@@ -61,12 +63,6 @@ export const serverBackupRoutes = tagged('Backups', [
 
 type StoredRecord = ServerBackupRecord & CommonRecordFields
 
-/** Deleted backups are final, so they are not active actors. */
-function list({ storage: { actors } }: HttpContext): StoredRecord[] {
-  const ids = [...actors.active('server-backup')].map(({ id }) => id).sort()
-  return ids.reverse().flatMap((id) => actors.record<'server-backup'>(id) ?? [])
-}
-
 function toServerBackup({ serverBackups: { places } }: HttpContext, record: StoredRecord): ServerBackup {
   return {
     ...record,
@@ -90,11 +86,7 @@ async function createServerBackup(call: Call<unknown, unknown, CreateServerBacku
   const at = new Date().toISOString()
   const file = serverBackupName(config.prefix, at, id)
   const input = { id, trigger: 'manual', file, place: serverBackups.place, freshData, at }
-  // In the commit, because two requests may arrive at once.
-  const also = () => {
-    const running = list(context).find(({ status }) => status === 'running')
-    if (running) throw conflict(`${running.id} is still running`)
-  }
+  const also = () => assertNoneRuns(storage)
   const options = { also, eventId, by: requesterOf(call) }
   const { record } = await context.actors.spawn('server-backup', id, input, options)
   return toServerBackup(context, record)
