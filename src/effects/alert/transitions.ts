@@ -94,7 +94,8 @@ const judges: Record<string, Judge[]> = {
       if (entry.status === 'good') return kept('backup_failed', entry, subject, 'a backup is good')
       if (!becomes('failed', entry, former)) return null
       const title = `A backup of ${subject.name} failed`
-      const body = reasonOf(record, `berth db backups ${subject.name}`)
+      const group = subject.kind === 'datastore' ? 'db' : 'disks'
+      const body = reasonOf(record, `berth ${group} backups ${subject.name}`)
       return broken('backup_failed', entry, subject, title, body)
     },
   ],

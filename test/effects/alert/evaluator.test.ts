@@ -109,6 +109,19 @@ test('a failed deploy whose cleanup is a transition of its own counts once', asy
   equal(alerts(storage).find(({ rule }) => rule === 'deploy_failed')?.count, 1)
 })
 
+test('a failed backup names the command that lists those of a datastore, or of a disk', async (t) => {
+  const storage = await storageWithShop(t)
+  boot(t, storage)
+  await end(storage, 'backup', 'bak', 'failed')
+  const ofDisk = { id: storage.ids.newId('bak'), kind: 'backup', service_id: 'svc-1', final: true }
+  await storage.actors.create(transitionOf(ofDisk, { status: 'failed' }))
+  await eventually('both alerts', () => alerts(storage).length === 2)
+  deepEqual(
+    alerts(storage).map(({ body }) => body.split('\n').at(-1)),
+    ['berth disks backups shop', 'berth db backups dst-1'],
+  )
+})
+
 test('a thousand failed runs in a minute are one alert that counts them', async (t) => {
   const storage = await storageWithShop(t)
   const { notices } = boot(t, storage)
