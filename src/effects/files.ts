@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { posix } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
+import { withTimeout } from '../async/with-timeout.ts'
 import {
   type ContainerPath,
   extractArchive,
@@ -14,7 +15,7 @@ import {
 import { diskFolder, withDisk } from '../docker/containers/disk-files.ts'
 import { findOwn } from '../docker/containers/find-container.ts'
 import type { Instances } from '../docker/containers/instances.ts'
-import { conflict } from '../errors.ts'
+import { conflict, Failure } from '../errors.ts'
 import { type FreeDiskSettings, guardDockerDisk } from './disk/disk.ts'
 import type { EnginePorts } from './engine/ports.ts'
 import type { SharedPorts } from './ports.ts'
@@ -31,12 +32,13 @@ export interface Files {
   write(place: FilePlace, body: Readable, signal: AbortSignal): Promise<void>
 }
 
-interface Ports extends Pick<EnginePorts, 'engine' | 'owner'>, Pick<SharedPorts, 'storage'> {
+interface Ports extends Pick<EnginePorts, 'engine' | 'engineReady' | 'owner'>, Pick<SharedPorts, 'storage'> {
   instances: Pick<Instances, 'inspect' | 'list'>
   settings: FreeDiskSettings
 }
 
 const diskPath = `/${diskFolder}`
+const readyMs = 60_000
 
 export function openFiles(ports: Ports): Files {
   const { engine } = ports
@@ -73,11 +75,15 @@ async function inPlace<T>(
   return work({ container: found.container, path: place.path })
 }
 
-function inDisk<T>(
+async function inDisk<T>(
   ports: Ports,
   { name, path }: { name: string; path: string },
   work: (found: ContainerPath) => Promise<T>,
 ): Promise<T> {
+  // Before it is ready, a start removes containers that belong to no actor.
+  await ports.engine.ping()
+  const late = new Failure('docker_unavailable', 'Docker is not ready yet', 'try again in a moment')
+  await withTimeout(readyMs, undefined, (signal) => ports.engineReady(signal), late)
   const use = { id: `files-${randomUUID()}`, disk: name }
   // Within the disk, whatever `..` is in the path.
   const inside = posix.join(diskPath, posix.normalize(`/${path}`))
