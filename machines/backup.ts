@@ -54,9 +54,6 @@ interface BackupProgress {
 
 type BackupContext = BackupInput & BackupProgress
 
-/** The owner of the backups among which the surplus is deleted. */
-export type BackupOwner = { datastoreId: string } | { serviceId: string }
-
 /** A scheduled backup is retried, because the data may be unavailable for a while. */
 const scheduledAttempts = 4
 const firstPauseMs = 60_000
@@ -69,7 +66,8 @@ const backup = setup({
     checkBackup: slot<BackupSlotInput & DumpFacts, SlotOutput>(),
     discardDump: slot<BackupSlotInput, SlotOutput>(),
     awaitRetry: slot<SlotInput & { wakeAt: number }, SlotOutput>(),
-    pruneBackups: slot<SlotInput & BackupOwner, SlotOutput>(),
+    /** A disk has no schedule, and so no surplus. */
+    pruneBackups: slot<SlotInput & { datastoreId: string | null }, SlotOutput>(),
     removeBackup: slot<BackupSlotInput, SlotOutput>(),
   },
   guards: {
@@ -93,9 +91,6 @@ function subjectOf(context: BackupContext): BackupSubject {
   const { kind, datastoreId, datastoreName, version } = context
   return { kind, datastoreId, datastoreName, version }
 }
-
-const ownerOf = (context: BackupContext): BackupOwner =>
-  context.kind === 'disk' ? { serviceId: context.serviceId } : { datastoreId: context.datastoreId }
 
 export const machine = backup.createMachine({
   id: 'backup',
@@ -197,7 +192,10 @@ export const machine = backup.createMachine({
           invoke: {
             id: 'pruneBackups',
             src: 'pruneBackups',
-            input: ({ context }) => ({ id: context.id, ...ownerOf(context) }),
+            input: ({ context }) => ({
+              id: context.id,
+              datastoreId: context.kind === 'disk' ? null : context.datastoreId,
+            }),
             onDone: 'kept',
           },
         },

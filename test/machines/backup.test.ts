@@ -104,7 +104,7 @@ test('a backup of a disk belongs to its service, and has the same states', async
   await run.reached('good.kept')
   assert.deepEqual(run.states, ['running.dumping', 'running.checking', 'good.pruning', 'good.kept'])
   const { trigger: _, ...asked } = ofDisk
-  assert.deepEqual(inputs, [asked, { id: 'bak-2', serviceId: 'svc-1' }])
+  assert.deepEqual(inputs, [asked, { id: 'bak-2', datastoreId: null }])
   const { service_id, service, disk, kind, datastore, datastore_id, version } = recordOf(run)
   assert.deepEqual(
     { service_id, service, disk, kind, datastore, datastore_id, version },

@@ -39,7 +39,7 @@ export function ServerBackupsPage() {
       <Read of={query}>
         {(backups) =>
           backups.length === 0 ? (
-            <p className="quiet">There is none yet.</p>
+            <p className="quiet">No backups yet.</p>
           ) : (
             <Items>
               {backups.map((backup) => (

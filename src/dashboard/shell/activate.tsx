@@ -40,7 +40,7 @@ function Missing({ missing }: { missing: NonNullable<Info['held']>['missing'] })
   if (missing === null || missing.length === 0) return null
   return (
     <>
-      <p>Not here, because no backup contains it:</p>
+      <p>Not here yet. berth restore-missing restores data from its backups:</p>
       <ul>
         {missing.map(({ name, what, hint }) => (
           <li key={`${name} ${what}`}>

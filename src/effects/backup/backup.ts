@@ -1,12 +1,6 @@
 // The effects of a backup: a file at a backup place, which is read back. For a dump, the programs of its
 // datastore do that.
-import type {
-  BackupOwner,
-  BackupRecord,
-  BackupSlotInput,
-  DumpFacts,
-  machine,
-} from '../../../machines/backup.ts'
+import type { BackupRecord, BackupSlotInput, DumpFacts, machine } from '../../../machines/backup.ts'
 import type { DatastoreSubject } from '../../../machines/backup-subject.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import { sleep } from '../../async/sleep.ts'
@@ -187,10 +181,11 @@ export async function verifyDump(
 }
 
 /** Keeps the newest successful scheduled backups. Requested ones stay until a user deletes them. */
-export async function pruneBackups(ports: Pick<BackupPorts, 'storage' | 'actors'>, owner: BackupOwner) {
-  // A disk has no schedule.
-  if (!('datastoreId' in owner)) return
-  const { datastoreId } = owner
+export async function pruneBackups(
+  ports: Pick<BackupPorts, 'storage' | 'actors'>,
+  { datastoreId }: { datastoreId: string | null },
+) {
+  if (datastoreId === null) return
   const datastore = ports.storage.actors.record<'datastore'>(datastoreId)
   if (datastore !== null) {
     const { backup_keep: keep, backup_keep_days: days } = datastore

@@ -55,7 +55,7 @@ test('a link out of the folder is left out, and nothing is written through a lin
     folderEntry,
     { name: 'top/out', type: 'symlink', linkname: '../..' },
     { name: 'top/absolute', type: 'symlink', linkname: '/etc/passwd' },
-    { name: 'top/beside', type: 'symlink', linkname: '../other' },
+    { name: 'top/up', type: 'symlink', linkname: '../other' },
     { name: 'top/disk', type: 'block-device', devmajor: 8, devminor: 0 },
     { name: 'top/pipe', type: 'fifo' },
     { name: 'top/inner', type: 'symlink', linkname: 'file' },

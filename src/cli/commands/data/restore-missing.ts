@@ -1,6 +1,7 @@
 // `berth restore-missing`: gives the datastores and disks of a restored server their data again.
 import type { Backup, Restore } from '../../../api/backup.ts'
 import type { Info } from '../../../api/info.ts'
+import { messageOf } from '../../../errors.ts'
 import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { CliFailure } from '../../failure.ts'
@@ -27,21 +28,16 @@ async function restoreMissing(cli: Cli): Promise<void> {
     const query = { [what === 'disk' ? 'disk' : 'datastore']: name }
     const backups = await client.call<Backup[]>('GET', '/backups', { query })
     const newest = backups.find(({ status }) => status === 'good')
-    if (!newest) failures.push(`${name} has no good backup`)
-    else
-      await restoreFrom(cli, subject.pathOf(name), newest.id).then(add, (error) =>
-        failures.push(messageOf(error)),
-      )
+    try {
+      if (!newest) throw new Error(`${name} has no good backup`)
+      restored.push(await restoreFrom(cli, subject.pathOf(name), newest.id))
+    } catch (error) {
+      failures.push(messageOf(error))
+    }
   }
   if (out.isJson) out.json(restored)
   else
     for (const { datastore, service, backup_id } of restored)
       printDone(cli, `${datastore ?? service} now has the data of ${backup_id}`)
   if (failures.length > 0) throw new CliFailure(failures.join('; '))
-
-  function add(restore: Restore) {
-    restored.push(restore)
-  }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
