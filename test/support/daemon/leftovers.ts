@@ -1,6 +1,7 @@
 // The Docker objects of a daemon, by prefix: to prove that none is left, and to remove exactly those.
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { ensureEngine } from '../docker/engine.ts'
 import { removeRules } from '../system/firewall.ts'
@@ -44,7 +45,7 @@ export async function findObjectsOf(prefix: string, deployId: string): Promise<s
 /** Removes exactly the objects with the prefix. */
 export async function removeLeftovers(prefix: string): Promise<void> {
   const docker = await connect()
-  const { containers, networks, volumes, images } = await findLeftovers(prefix)
+  const { containers, networks, volumes, images } = await findWithNetwork(prefix)
   const gone = (removal: Promise<unknown>) => removal.catch(() => undefined)
   await Promise.all(
     containers.map((name) => gone(docker.getContainer(name).remove({ force: true, v: true }))),
@@ -54,6 +55,15 @@ export async function removeLeftovers(prefix: string): Promise<void> {
   await removeRules(prefix)
   await Promise.all(images.map((name) => gone(docker.getImage(name).remove({ force: true }))))
   removeCgroups(prefix)
+}
+
+/** Docker completes what a daemon asked for before it was killed: its network may come a moment later. */
+async function findWithNetwork(prefix: string): Promise<Leftovers> {
+  for (let looks = 1; ; looks++) {
+    const found = await findLeftovers(prefix)
+    if (found.networks.length > 0 || looks === 4) return found
+    await sleep(100)
+  }
 }
 
 /** The control groups of a killed daemon's builds. */
