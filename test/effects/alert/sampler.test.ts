@@ -1,5 +1,7 @@
 // Alerts from measurements, with a real store and supervisor. Each call of `sample` is a round of 30 seconds.
 import { deepEqual, equal } from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
 import { type TestContext, test } from 'node:test'
 import * as alert from '../../../machines/alert.ts'
 import { alertEffects } from '../../../src/effects/alert/alert.ts'
@@ -7,6 +9,7 @@ import { AlertBook } from '../../../src/effects/alert/book.ts'
 import { AlertSampler, type SamplerPorts } from '../../../src/effects/alert/sampler.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
+import { issueTestCertificate } from '../../support/edge/test-certificate.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { silentLogger, stopBeforeClose, temporaryStorage } from '../../support/supervisor/supervision.ts'
 
@@ -138,6 +141,27 @@ test('a domain that cannot be reached raises an alert, once its rule is on', asy
   await storage.alerts.setRule('domain_unreachable', domain, { enabled: true })
   await rounds(12)
   deepEqual(shown(), [['domain_unreachable', true]])
+})
+
+test('a domain that answers again ends its alert, unless its certificate is not trusted', async (t) => {
+  const domain = '127.6.6.7'
+  const { keyPem, chainPem } = await issueTestCertificate([domain])
+  const server = createServer({ key: keyPem, cert: chainPem }, (_, response) => response.end())
+  try {
+    await once(server.listen(443, domain), 'listening')
+  } catch (error) {
+    return t.skip(`port 443 cannot be opened: ${(error as Error).message}`)
+  }
+  t.after(() => server.close())
+  const { rounds, shown, storage } = await start(t, [domain])
+  await storage.alerts.setRule('domain_unreachable', domain, { enabled: true })
+  await rounds(12)
+  deepEqual(shown(), [['domain_unreachable', true]])
+  const { NODE_TLS_REJECT_UNAUTHORIZED: former = '1' } = process.env
+  t.after(() => Object.assign(process.env, { NODE_TLS_REJECT_UNAUTHORIZED: former }))
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  await rounds(12)
+  deepEqual(shown(), [['domain_unreachable', false]])
 })
 
 test('a backup of a datastore that is overdue raises an alert, and one that was made ends it', async (t) => {
