@@ -14,6 +14,8 @@ export interface AlertFacts {
   severity: AlertSeverity
   title: string
   body: string
+  /** Shows more. Missing in alerts without one. */
+  command?: string | undefined
 }
 
 export interface AlertSubject {
@@ -105,6 +107,7 @@ const alert = setup({
       severity: event.severity,
       title: event.title,
       body: event.body,
+      command: event.command,
       count: context.count + event.count,
       number: event.number ?? context.number,
       lastAt: event.at,
@@ -144,6 +147,7 @@ const announcement = (what: Announcement['what']) => ({
     severity: context.severity,
     title: context.title,
     body: context.reason !== null && what === 'recovered' ? context.reason : context.body,
+    command: what === 'raised' ? context.command : undefined,
     isFirst: context.messages === 0,
     count: context.count,
     since: context.at,
@@ -304,6 +308,7 @@ export function toRecord(snapshot: AlertSnapshot) {
     severity: context.severity,
     title: context.title,
     body: context.body,
+    command: context.command ?? null,
     subject: context.subject,
     link: context.link,
     count: context.count,

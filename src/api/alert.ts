@@ -39,7 +39,8 @@ export const Alert = z
       .describe('`failed`: its actor is parked.'),
     severity: z.enum(severities).describe('As of its newest event.'),
     title: z.string().describe('What is wrong, as a sentence.'),
-    body: z.string().describe('Details, with a command that shows more.'),
+    body: z.string().describe('Details; empty without any.'),
+    command: text.describe('A command that shows more; null without one.'),
     subject: z
       .object({
         kind: z.string().describe('host, service, datastore, domain, actor, edge, git_connection or token.'),

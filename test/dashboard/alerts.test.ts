@@ -18,7 +18,7 @@ test('an alert is counted as soon as it is raised, until it is acknowledged', in
 
   const id = site.storage.ids.newId('alr')
   const subject = { kind: 'host', id: 'host', name: 'the host' }
-  const facts = { severity: 'problem', title: 'The disk is almost full', body: 'berth info' }
+  const facts = { severity: 'problem', title: 'The disk is almost full', body: '', command: 'berth info' }
   const events = { count: 1, number: null, calmMs: 0, fades: false, flaps: 0, link: null }
   const owner = { subject, serviceId: null, rule: 'host_disk' }
   await site.context.actors.spawn('alert', id, {
@@ -32,6 +32,7 @@ test('an alert is counted as soon as it is raised, until it is acknowledged', in
 
   await page.goto(`${site.url}/alerts`)
   await seeText(page, 'The disk is almost full')
+  await seeText(page, 'berth info')
   await page.locator('main button ::-p-text(Acknowledge)').click()
   await seeText(page, 'acknowledged by')
   await eventually('no count', async () => (await badge()) === '')

@@ -71,7 +71,7 @@ export function AlertsPage() {
 const toneOf: Record<Alert['severity'], Tone> = { problem: 'failed', warning: 'unhealthy', info: 'waiting' }
 
 function OpenAlert({ alert }: { alert: Alert }) {
-  const { id, severity, status, title, body, count, created_at: since, last_at: last } = alert
+  const { id, severity, status, title, body, command, count, created_at: since, last_at: last } = alert
   const lines = body.split('\n').filter((line) => line !== '')
   return (
     <Item
@@ -97,20 +97,16 @@ function OpenAlert({ alert }: { alert: Alert }) {
         )
       }
     >
-      {lines.map((line, index) =>
-        isCommand(line) ? <Code key={index} text={line} /> : <p key={index}>{toSentence(line)}</p>,
-      )}
+      {lines.map((line, index) => (
+        <p key={index}>{toSentence(line)}</p>
+      ))}
+      {command && <Code text={command} />}
       <span className={styles.links}>
         <About alert={alert} />
         <ChartLink id={id} />
       </span>
     </Item>
   )
-}
-
-/** The last line of an alert is the command that shows more. */
-function isCommand(line: string): boolean {
-  return /^(berth|systemctl) /.test(line)
 }
 
 function EndedAlert({ alert: { id, title, count, created_at: since, recovered_at: end } }: { alert: Alert }) {

@@ -38,11 +38,10 @@ function titleOf({ what, title, count }: Announcement): string {
   return count > 1 ? `${title} (${count.toLocaleString('en')} times)` : title
 }
 
-function bodyOf({ id, what, body, count, since }: Announcement): string {
+function bodyOf({ id, what, body, command, count, since }: Announcement): string {
   const counted = count > 1 ? `It happened ${count.toLocaleString('en')} times since ${since}.` : null
-  const facts = what === 'acknowledged' ? null : clean(body).slice(0, longestBody)
-  const hint = `berth alerts show ${id}`
-  return [facts, counted, hint].filter((line) => line !== null && line !== '').join('\n')
+  const facts = what === 'acknowledged' ? '' : clean(body).slice(0, longestBody)
+  return [facts, command, counted, `berth alerts show ${id}`].filter(Boolean).join('\n')
 }
 
 /** Reasons may quote output of programs. Line breaks stay. */

@@ -17,7 +17,7 @@ interface Finding {
 }
 
 /** The rule is broken. */
-export interface Broken extends Finding, Pick<AlertFacts, 'title' | 'body'> {
+export interface Broken extends Finding, Omit<AlertFacts, 'severity'> {
   isBroken: true
   severity?: AlertFacts['severity']
   serviceId: string | null
@@ -93,12 +93,12 @@ export class AlertBook {
   }
 
   async #raise(finding: Broken, count: number, known: AlertRecord | null): Promise<void> {
-    const { rule, number, at, title, body } = finding
+    const { rule, number, at, title, body, command } = finding
     const { severity = alertRule(rule).severity } = finding
     if (isOpen(known)) {
       // What is measured again is no further event.
       if (number === null && known.cleared_at === null && known.severity === severity) return
-      const repeat = { type: 'repeat', at, count, number, severity, title, body }
+      const repeat = { type: 'repeat', at, count, number, severity, title, body, command }
       const { applied } = await this.#ports.actors.send(known.id, repeat)
       if (applied) return finding.also && this.#ports.storage.commit(finding.also)
     }
@@ -107,12 +107,13 @@ export class AlertBook {
 
   async #spawn(finding: Broken & Pick<AlertFacts, 'severity'>, count: number, known: AlertRecord | null) {
     const { storage, actors } = this.#ports
-    const { rule, subject, serviceId, number, at, severity, title, body, link = null, fadesAfterMs } = finding
+    const { rule, subject, serviceId, number, at, link = null, fadesAfterMs } = finding
     const id = storage.ids.newId('alr')
     const sinceEndMs = known?.recovered_at ? Date.parse(at) - Date.parse(known.recovered_at) : Infinity
     const flaps = sinceEndMs < flapWithinMs ? (known?.flaps ?? 0) + 1 : 0
     const calmMs = fadesAfterMs ?? Math.min(minuteMs * 4 ** flaps, longestCalmMs)
-    const facts = { severity, title, body }
+    const { severity, title, body, command } = finding
+    const facts = { severity, title, body, command }
     const events = { count, number, calmMs, fades: fadesAfterMs !== undefined, flaps }
     const input = { id, rule, subject, serviceId, link, at, ...facts, ...events }
     const also = (commit: Commit) => {

@@ -33,6 +33,8 @@ interface Measured {
   serviceId: string | null
   value: number
   title: string
+  /** Of a rule without a unit. */
+  body?: string
   command: string
   span: Span
 }
@@ -113,7 +115,7 @@ export class AlertSampler {
   }
 
   /** A rule that stays kept is not entered again. */
-  async #enter({ rule, subject, value, span, title, command, serviceId }: Measured): Promise<void> {
+  async #enter({ rule, subject, value, span, serviceId, ...text }: Measured): Promise<void> {
     const { enabled, threshold } = this.#book.settings(rule, subject.id)
     const key = `${rule} ${subject.id}`
     if (!enabled) return void this.#verdicts.delete(key)
@@ -130,9 +132,9 @@ export class AlertSampler {
       const reason = shown === '' ? 'it responds' : `it is at ${shown}`
       return this.#book.enter([{ isBroken: false, ...common, reason }])
     }
-    const facts = shown === '' ? command : `It is at ${shown}; the limit is ${threshold} ${unit}.\n${command}`
+    const body = shown === '' ? '' : `It is at ${shown}; the limit is ${threshold} ${unit}.`
     const link = serviceId === null ? null : `/services/${encodeURIComponent(subject.name)}`
-    await this.#book.enter([{ isBroken: true, ...common, serviceId, title, body: facts, link }])
+    await this.#book.enter([{ isBroken: true, ...common, serviceId, body, ...text, link }])
   }
 
   async #measureHost(): Promise<Measured[]> {
@@ -252,8 +254,9 @@ export class AlertSampler {
         const reason = await unreachableReason(domain)
         const subject = { kind: 'domain', id: domain, name: domain }
         const title = `https://${domain} cannot be reached`
-        const facts = { value: reason === null ? 0 : 1, title, command: `${reason ?? ''}\nberth domains` }
-        return { rule: 'domain_unreachable', subject, serviceId: id, span: thrice, ...facts }
+        const text = { title, body: reason ?? '', command: 'berth domains' }
+        const value = reason === null ? 0 : 1
+        return { rule: 'domain_unreachable', subject, serviceId: id, value, span: thrice, ...text }
       }),
     )
   }
@@ -278,7 +281,7 @@ export class AlertSampler {
       if (kind === 'alert' || kind === 'notification') continue
       const name = service_id === null ? id : `${kind} of ${nameOf(service_id) ?? service_id}`
       const subject = { kind: 'actor', id, name }
-      const text = { title: `The ${kind} ${id} is parked`, body: `${reason}\nberth retry ${id}` }
+      const text = { title: `The ${kind} ${id} is parked`, body: reason, command: `berth retry ${id}` }
       const facts = { rule: 'actor_parked' as const, subject, at, number: null, serviceId: service_id }
       yield { isBroken: true, ...facts, ...text }
     }
@@ -294,8 +297,8 @@ export class AlertSampler {
     const sinceMs = Math.max(due?.getTime() ?? Infinity, Date.parse(startedAt))
     const hours = this.#book.settings('server_backup', host.id).threshold ?? 0
     if (Date.parse(at) < sinceMs + hours * hourMs) return null
-    const body = `The newest is of ${newest.created_at}.\nberth server-backups`
-    const text = { title: 'The backup of the server is late', body }
+    const body = `The newest is of ${newest.created_at}.`
+    const text = { title: 'The backup of the server is late', body, command: 'berth server-backups' }
     const common = { rule: 'server_backup' as const, subject: host, at, number: null, serviceId: null }
     return { isBroken: true, ...common, ...text }
   }
@@ -308,7 +311,8 @@ export class AlertSampler {
     const common = { rule: 'backup_late' as const, subject, at, number: null }
     if (due === null || Date.parse(at) < due.getTime() + hours * hourMs)
       return { isBroken: false, ...common, reason: 'no backup is due' }
-    const body = `It was due at ${due.toISOString()}.\nberth db backups ${name}`
-    return { isBroken: true, ...common, serviceId: id, title: `A backup of ${name} is late`, body }
+    const body = `It was due at ${due.toISOString()}.`
+    const text = { title: `A backup of ${name} is late`, body, command: `berth db backups ${name}` }
+    return { isBroken: true, ...common, serviceId: id, ...text }
   }
 }

@@ -42,8 +42,8 @@ function judgeParked(entry: ActivityEntry): Judgement {
   const { event, actor_id: id, kind, service_id: serviceId, service_name: name } = entry
   const subject = { kind: 'actor', id, name: name === null ? id : `${kind} of ${name}` }
   if (event !== 'parked') return kept('actor_parked', entry, subject, `it was ${event}`, true)
-  const body = `The ${kind} ${id} does nothing until it is retried.\nberth retry ${id}`
-  return { ...broken('actor_parked', entry, subject, `The ${kind} ${id} was parked`, body), serviceId }
+  const text = { title: `The ${kind} ${id} was parked`, body: 'It does nothing until it is retried.' }
+  return { ...broken('actor_parked', entry, subject, { ...text, command: `berth retry ${id}` }), serviceId }
 }
 
 /** True once for each failure: further steps, such as its cleanup or a retry, have the same status. */
@@ -57,7 +57,8 @@ const judges: Record<string, Judge[]> = {
       if (entry.status === 'live') return kept('deploy_failed', entry, subject, 'a deploy is live')
       if (!becomes('failed', entry, former)) return null
       const title = `A deploy of ${subject.name} failed`
-      return broken('deploy_failed', entry, subject, title, reasonOf(record, `berth why ${entry.actor_id}`))
+      const command = `berth why ${entry.actor_id}`
+      return broken('deploy_failed', entry, subject, { title, body: errorOf(record), command })
     },
   ],
   'job-run': [
@@ -66,7 +67,8 @@ const judges: Record<string, Judge[]> = {
       if (entry.status === 'succeeded') return kept('job_failed', entry, subject, 'a run succeeded')
       if (!becomes('failed', entry, former)) return null
       const title = `A scheduled run of ${subject.name} failed`
-      return broken('job_failed', entry, subject, title, reasonOf(record, `berth why ${entry.actor_id}`))
+      const command = `berth why ${entry.actor_id}`
+      return broken('job_failed', entry, subject, { title, body: errorOf(record), command })
     },
   ],
   'cron-schedule': [
@@ -74,8 +76,9 @@ const judges: Record<string, Judge[]> = {
       if (entry.status === 'ended') return kept('job_missed', entry, subject, 'it has no schedule', true)
       if (entry.phase?.startsWith('began')) return kept('job_missed', entry, subject, 'a run began')
       if (!entry.phase?.startsWith('skipped')) return null
-      const body = `${entry.phase}\nberth schedule ${subject.name}`
-      return broken('job_missed', entry, subject, `A scheduled run of ${subject.name} was skipped`, body)
+      const title = `A scheduled run of ${subject.name} was skipped`
+      const command = `berth schedule ${subject.name}`
+      return broken('job_missed', entry, subject, { title, body: entry.phase, command })
     },
   ],
   datastore: [
@@ -85,8 +88,9 @@ const judges: Record<string, Judge[]> = {
       if (status === 'available' || isGone)
         return kept('datastore_failed', entry, subject, `it is ${status}`, isGone)
       if (!becomes('failed', entry, former)) return null
-      const body = reasonOf(record, `berth db show ${subject.name}`)
-      return broken('datastore_failed', entry, subject, `The datastore ${subject.name} does not serve`, body)
+      const title = `The datastore ${subject.name} does not serve`
+      const command = `berth db show ${subject.name}`
+      return broken('datastore_failed', entry, subject, { title, body: errorOf(record), command })
     },
   ],
   backup: [
@@ -95,8 +99,8 @@ const judges: Record<string, Judge[]> = {
       if (!becomes('failed', entry, former)) return null
       const title = `A backup of ${subject.name} failed`
       const group = subject.kind === 'datastore' ? 'db' : 'disks'
-      const body = reasonOf(record, `berth ${group} backups ${subject.name}`)
-      return broken('backup_failed', entry, subject, title, body)
+      const command = `berth ${group} backups ${subject.name}`
+      return broken('backup_failed', entry, subject, { title, body: errorOf(record), command })
     },
   ],
   'server-backup': [
@@ -104,8 +108,8 @@ const judges: Record<string, Judge[]> = {
       if (entry.status === 'stored')
         return kept('server_backup', entry, host, 'a backup of the server is stored')
       if (!becomes('failed', entry, former)) return null
-      const body = reasonOf(record, 'berth server-backups')
-      return broken('server_backup', entry, host, 'A backup of the server failed', body)
+      const text = { title: 'A backup of the server failed', body: errorOf(record) }
+      return broken('server_backup', entry, host, { ...text, command: 'berth server-backups' })
     },
   ],
   'git-connection': [
@@ -116,7 +120,8 @@ const judges: Record<string, Judge[]> = {
         return kept('git_connection_invalid', entry, subject, `it is ${status}`, status === 'deleted')
       if (!becomes('invalid', entry, former)) return null
       const title = `The git account ${subject.name} no longer accepts this server`
-      return broken('git_connection_invalid', entry, subject, title, reasonOf(record, 'berth git ls'))
+      const command = 'berth git ls'
+      return broken('git_connection_invalid', entry, subject, { title, body: errorOf(record), command })
     },
   ],
   certificate: [
@@ -142,7 +147,8 @@ function judgeAttempts(record: RecordOf<'certificate'>, { entry: when, former }:
   if (error === null || attempts < manyAttempts || !isEnd) return null
   const what = record.not_after === null ? 'obtained' : 'renewed'
   const title = `The certificate of ${host} could not be ${what}`
-  return broken('certificate_failed', when, subject, title, reasonOf(record, `berth certs ${host}`))
+  const text = { title, body: errorOf(record), command: `berth certs ${host}` }
+  return broken('certificate_failed', when, subject, text)
 }
 
 /** A certificate that is renewed in time never expires soon. `days` may be more than the threshold. */
@@ -162,15 +168,18 @@ export function judgeExpiry(
   const severity = left < 1 ? 'problem' : left < 7 ? 'warning' : 'info'
   const title =
     left < 0 ? `The certificate of ${host} has expired` : `The certificate of ${host} expires soon`
-  const body = `It is valid until ${not_after}.\n${reasonOf({ error }, `berth certs ${host}`)}`
-  return { ...broken('certificate_expires', when, subject, title, body), severity }
+  const body = `It is valid until ${not_after}.\n${error ?? ''}`
+  const text = { title, body, command: `berth certs ${host}` }
+  return { ...broken('certificate_expires', when, subject, text), severity }
 }
 
-function broken(rule: RuleCode, when: When, subject: AlertSubject, title: string, body: string): Broken {
+type Text = Pick<Broken, 'title' | 'body' | 'command'>
+
+function broken(rule: RuleCode, when: When, subject: AlertSubject, text: Text): Broken {
   const isOwned = subject.kind === 'service'
   const link = isOwned ? `/services/${encodeURIComponent(subject.name)}` : null
   const { at, number, service_id: serviceId } = when
-  return { isBroken: true, rule, at, number, subject, serviceId, title, body, link }
+  return { isBroken: true, rule, at, number, subject, serviceId, ...text, link }
 }
 
 function kept(
@@ -183,7 +192,7 @@ function kept(
   return { isBroken: false, rule, at, number, subject, reason, isFinal }
 }
 
-function reasonOf(record: object | null, command: string): string {
+function errorOf(record: object | null): string {
   const { error } = (record ?? {}) as { error?: unknown }
-  return typeof error === 'string' ? `${error}\n${command}` : command
+  return typeof error === 'string' ? error : ''
 }

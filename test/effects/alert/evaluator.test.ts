@@ -117,7 +117,7 @@ test('a failed backup names the command that lists those of a datastore, or of a
   await storage.actors.create(transitionOf(ofDisk, { status: 'failed' }))
   await eventually('both alerts', () => alerts(storage).length === 2)
   deepEqual(
-    alerts(storage).map(({ body }) => body.split('\n').at(-1)),
+    alerts(storage).map(({ command }) => command),
     ['berth disks backups shop', 'berth db backups dst-1'],
   )
 })

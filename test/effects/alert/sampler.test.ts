@@ -75,7 +75,8 @@ test('memory raises an alert after five minutes, and ends it only well below the
   deepEqual(shown(), [])
   await rounds(1)
   deepEqual(shown(), [['service_memory', true]])
-  equal(alerts()[0]?.body, 'It is at 95 %; the limit is 90 %.\nberth status shop')
+  equal(alerts()[0]?.body, 'It is at 95 %; the limit is 90 %.')
+  equal(alerts()[0]?.command, 'berth status shop')
   now.memory = 88
   await rounds(20)
   deepEqual(shown(), [['service_memory', true]])
