@@ -33,7 +33,7 @@ async function switchRequests(phase: DeployPhase, formerDeployId: string | null)
   if (!service || !isBehindEdge(phase.ports, service)) return
   await admit(phase, await phase.withEngine(() => phase.listInstances()))
   if (!service.suspended) await logReachability(phase, service)
-  if (formerDeployId) await drainUpstreams(phase, formerDeployId)
+  await drainUpstreams(phase, formerDeployId)
 }
 
 /** Instances are checked on another socket of the edge, and another program may have the public ports. */

@@ -74,13 +74,16 @@ async function verify({ ports, serviceId, signal, release }: DeployPhase, slots:
   }
 }
 
-/** Stops new requests to these instances; open ones continue. Resolves when the edge has applied it. */
+/**
+ * Stops new requests to the instances of the former deploy; open ones continue. Resolves when the edge has
+ * applied all states of the service: after a crash they may be committed, but not applied.
+ */
 export async function drainUpstreams(
   { ports, serviceId, signal }: DeployPhase,
-  deployId: string,
+  formerDeployId: string | null,
 ): Promise<void> {
-  const changed = await ports.storage.upstreams.setState(serviceId, isUpstreamOf(deployId), 'out')
-  if (changed) await ports.edge.apply(serviceId, signal)
+  if (formerDeployId) await ports.storage.upstreams.setState(serviceId, isUpstreamOf(formerDeployId), 'out')
+  await ports.edge.apply(serviceId, signal)
 }
 
 /** For a cleanup: an unavailable edge does not delay it, and applies the change when it comes back. */
@@ -90,9 +93,11 @@ export async function drainUpstreamsBestEffort(
   signal: AbortSignal,
   fromIndex = 0,
 ): Promise<void> {
+  const { upstreams } = ports.storage
   const isTheirs = isUpstreamOf(deploy.id, fromIndex)
-  const changed = await ports.storage.upstreams.setState(deploy.serviceId, isTheirs, 'out')
-  if (changed) await ports.edge.applyBestEffort(deploy.serviceId, signal)
+  await upstreams.setState(deploy.serviceId, isTheirs, 'out')
+  const hasSome = upstreams.list(deploy.serviceId).some(isTheirs)
+  if (hasSome) await ports.edge.applyBestEffort(deploy.serviceId, signal)
 }
 
 /** Instances that ended or restarted get no requests until they pass their check again. */
