@@ -2,8 +2,6 @@
 // containers. A create request that timed out here and was completed later is therefore adopted and
 // not repeated.
 
-import { readdir, readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { Container } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
@@ -20,6 +18,7 @@ import {
 import { removeInstance } from './image-volumes.ts'
 import { type InstanceState, toInstanceState } from './instance-state.ts'
 import type { RestartPolicy, WantedContainer } from './spec.ts'
+import { endStaleTask, isTaskLeft } from './stale-task.ts'
 
 const startTimeoutMs = 60_000
 /** A name stays in use for a moment while the engine removes the previous container. */
@@ -163,46 +162,4 @@ async function inspectAgain(scope: EngineScope, container: Container): Promise<I
   const found = await findOwnOrRefuse(scope, container.id)
   if (found === null) throw new Failure('docker_error', 'the container was removed while it was started')
   return found
-}
-
-// The task that remains when an engine is killed while it starts a container: containerd has the process,
-// Docker reports the container as "created", and the engine refuses each further start. Docker has no request
-// that ends such a task, so its processes are ended here. This needs root and an engine on this machine.
-
-/** Whether the engine refused a start because containerd still holds an earlier task of the container. */
-function isTaskLeft(error: unknown): boolean {
-  return /^task \S+: already exists$|^id already in use$/.test(messageOf(error))
-}
-
-/** Kills the processes of the task, then the shim that holds it. */
-async function endStaleTask(containerId: string): Promise<void> {
-  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
-  for (const shim of pids) {
-    if (!isShimOf(containerId, await readOrEmpty(`/proc/${shim}/cmdline`))) continue
-    for (const pid of pids) {
-      const [, parent] = /^\d+ \(.*\) \S (\d+) /s.exec(await readOrEmpty(`/proc/${pid}/stat`)) ?? []
-      if (parent === shim) kill(pid)
-    }
-    kill(shim)
-  }
-}
-
-/** The same program starts a shim and cleans up after one. */
-function isShimOf(containerId: string, commandLine: string): boolean {
-  const argv = commandLine.split('\0')
-  const isShim = basename(argv[0] ?? '').startsWith('containerd-shim')
-  const isHelper = argv.includes('start') || argv.includes('delete')
-  return isShim && !isHelper && argv[argv.indexOf('-id') + 1] === containerId
-}
-
-function kill(pid: string): void {
-  try {
-    process.kill(Number(pid), 'SIGKILL')
-  } catch {
-    // It has ended, or this daemon is not root; then the engine refuses the start again.
-  }
-}
-
-function readOrEmpty(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '')
 }

@@ -4,6 +4,7 @@ import type { Container, ContainerInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { isOurs, type Owner } from '../engine/names.ts'
+import { endStaleTask } from './stale-task.ts'
 
 export interface EngineScope {
   engine: Engine
@@ -40,6 +41,7 @@ export async function removeContainer(
   { container, info }: InspectedContainer,
   { keepsVolumes = false } = {},
 ): Promise<void> {
+  if (info.State.Status === 'created') await endStaleTask(info.Id)
   const removal = engine.call(`remove ${info.Name}`, (abortSignal) =>
     container.remove({ force: true, v: !keepsVolumes, abortSignal }),
   )
