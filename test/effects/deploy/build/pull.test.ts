@@ -95,3 +95,21 @@ test('a name that existed before the pull stays', async (t) => {
   assert.equal(source.image, exact)
   assert.deepEqual(await registry.namesOnEngine(), [name])
 })
+
+test('an image that another removal takes away is pulled again', async (t) => {
+  const { engine, ours, exact, run } = await openPull(t)
+  const { call } = engine
+  let removals = 0
+  t.mock.method(engine, 'call', async (...words: Parameters<typeof call>) => {
+    const result = await call(...words)
+    const isFirst = words[0].startsWith('remove the name') && ++removals === 1
+    if (isFirst) await engine.docker.getImage(ours).remove({ force: true })
+    return result
+  })
+
+  const { source } = await run()
+
+  assert.equal(source.image, exact)
+  assert.ok(await inspectImage(engine, ours))
+  assert.equal(removals, 2)
+})
