@@ -52,10 +52,11 @@ export const datastores: PartKind = {
 
 async function createWriters(drill: Drill, site: Site, entry: DatastoreEntry): Promise<Writer[]> {
   await untilAvailable(drill, entry)
-  const { external_url } = await drill.client.get(`/datastores/${entry.id}`)
+  const externalUrl = async () => (await drill.client.get(`/datastores/${entry.id}`)).external_url
+  const internalUrl = await networkUrl(site, entry)
   return [
-    await createWriter(site.directory, entry, 'port', external_url),
-    await createWriter(site.directory, entry, 'network', await networkUrl(site, entry)),
+    await createWriter(site.directory, entry, 'port', externalUrl),
+    await createWriter(site.directory, entry, 'network', async () => internalUrl),
   ]
 }
 

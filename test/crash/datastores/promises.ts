@@ -22,9 +22,10 @@ const chart: ChartCopy = {
   regionOf: (state) => /^wanted\.life\.(\S+)/.exec(state)?.[1] ?? state,
   aside: /^limits\.set$|^applyLimits\./,
 }
-/** Properties that are fixed at creation, or once they are there. */
+/** Properties that are fixed at creation. */
 const fixed = 'id name kind version database username password created_at internal_url'.split(' ')
-const fixedOnceThere = ['host_port', 'external_url']
+/** Once they are there. A killed Docker may keep a port that nothing uses until its next restart. */
+const fixedByDocker = ['host_port', 'external_url']
 
 export async function checkPromises(api: Api, book: Book): Promise<void> {
   const { ledger } = book.drill
@@ -39,11 +40,12 @@ export async function checkPromises(api: Api, book: Book): Promise<void> {
   }
 }
 
-async function checkRecord(api: Api, { drill: { ledger } }: Book, entry: DatastoreEntry): Promise<void> {
+async function checkRecord(api: Api, { drill }: Book, entry: DatastoreEntry): Promise<void> {
+  const { ledger, incidents } = drill
   const { name, id, answer, wanted } = entry
   const { status, body } = await api.call('GET', `/datastores/${id}`)
   if (status !== 200) return ledger.addViolation('no datastore is lost', `${name} ${id}: ${status}`)
-  const there = fixedOnceThere.filter((key) => answer[key] !== null)
+  const there = incidents.wasEngineAway(0) ? [] : fixedByDocker.filter((key) => answer[key] !== null)
   // The password is one of them, so values are not logged.
   for (const key of [...fixed, ...there].filter((key) => body[key] !== answer[key]))
     ledger.addViolation('fixed properties do not change', `${name}: ${key} changed`)

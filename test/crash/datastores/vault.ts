@@ -9,7 +9,6 @@ import { type DatastoreEntry, untilAvailable } from './users.ts'
 
 export interface Vault {
   entry: DatastoreEntry
-  url: string
   /** How many backups and restores had each status. */
   outcomes: Record<string, number>
 }
@@ -29,8 +28,7 @@ const statements: Record<Kind, { write(text: string): string[]; read: string[]; 
 
 export async function openVault(drill: Drill, directory: string, entry: DatastoreEntry): Promise<Vault> {
   await untilAvailable(drill, entry)
-  const { external_url: url } = await drill.client.get(`/datastores/${entry.id}`)
-  const vault: Vault = { entry, url, outcomes: {} }
+  const vault: Vault = { entry, outcomes: {} }
   await ask(drill, vault, directory, statements[entry.kind].prepare)
   return vault
 }
@@ -102,9 +100,10 @@ async function write(drill: Drill, vault: Vault, directory: string, text: string
 }
 
 /** Repeats until there is a response: Docker may be away. */
-async function ask(drill: Drill, { entry, url }: Vault, directory: string, words: string[]): Promise<string> {
+async function ask(drill: Drill, { entry }: Vault, directory: string, words: string[]): Promise<string> {
   for (const isTooLate = createLimit(drill, attemptMs); ; await sleep(200)) {
     try {
+      const { external_url: url } = await drill.client.get(`/datastores/${entry.id}`)
       return await runClient(directory, entry.kind, url, ...words)
     } catch (error) {
       if (isTooLate()) throw error

@@ -13,6 +13,8 @@ export interface Writer {
   entry: DatastoreEntry
   way: Way
   url: string
+  /** The port changes if Docker does not release it. */
+  readUrl(): Promise<string>
   /** The table or hash. */
   place: string
   sent: Map<number, string>
@@ -24,12 +26,17 @@ export interface Writer {
 const pauseMs = { least: 2, most: 25 }
 const againMs = 50
 
-export async function createWriter(directory: string, entry: DatastoreEntry, way: Way, url: string) {
+export async function createWriter(
+  directory: string,
+  entry: DatastoreEntry,
+  way: Way,
+  readUrl: Writer['readUrl'],
+): Promise<Writer> {
+  const url = await readUrl()
   const place = `kept_by_${way}`
   const preparation = rowKinds[entry.kind].preparation(place)
   if (preparation !== null) await runClient(directory, entry.kind, url, preparation)
-  const writer: Writer = { entry, way, url, place, sent: new Map(), acknowledged: [], breaks: [] }
-  return writer
+  return { entry, way, url, readUrl, place, sent: new Map(), acknowledged: [], breaks: [] }
 }
 
 export async function writeRows(writer: Writer, directory: string, chance: Chance, isOver: () => boolean) {
@@ -44,6 +51,7 @@ export async function writeRows(writer: Writer, directory: string, chance: Chanc
     } catch (error) {
       const hasServed = writer.acknowledged.length > before
       if (hasServed) writer.breaks.push({ at: Date.now(), words: (error as Error).message })
+      else writer.url = await writer.readUrl()
     } finally {
       await client.close()
     }

@@ -79,7 +79,7 @@ function* repetitionFaults(lines: string[], { history }: SettledDeploy, restarts
   const builds = count(/\[internal\] load remote build context$/)
   const fetchesAgain = count(/^fetching starts again/)
   if (clones > 1 + fetchesAgain) yield `${clones} clones`
-  if (builds > 1 + count(/^the build starts again/)) yield `${builds} builds`
+  if (builds > 1 + count(/^the build starts again|building again$/)) yield `${builds} builds`
   const isCutOff = history.some(({ state }) => state === 'failing' || state === 'canceling')
   if (!isCutOff && wasInterrupted(history, 'running.fetching', restarts) && fetchesAgain === 0)
     yield 'was fetched again without a log line'
