@@ -188,7 +188,9 @@ export const Datastore = z
     database: text.describe('The database; null for Redis.'),
     username: z.string().describe('The user of the connection strings.'),
     password: text.describe(masked),
-    host_port: whole.describe('The port on the host, which never changes; null until it is allocated.'),
+    host_port: whole.describe(
+      'The port on the host; another one only if it was taken while the container was down.',
+    ),
     internal_host: z.string().describe('Address for services.'),
     internal_port: z.int().describe('The port for services.'),
     internal_url: text.describe(masked),
