@@ -67,7 +67,7 @@ export async function startYearServer({ directory, clock, limits, pem }: YearOpt
     datastore: datastoreWorks,
     deploy: deployEffects(storage),
     edge: { ...endlessEffects().edge, startEdge: async () => ({ at: at(), generation: 1 }) },
-    'job-run': jobRunEffects,
+    'job-run': { ...endlessEffects()['job-run'], ...jobRunEffects },
     'server-backup': serverBackupEffects(backupPorts),
   })
   await supervisor.restore()
