@@ -88,6 +88,16 @@ async function inside(): Promise<void> {
     assert.equal((await findProcesses('sleep 86422')).length, 0)
     assert.equal(await instances.inspect(job.name), null)
   })
+
+  test('its process ends with its container', async () => {
+    const spec = await makeSpec({ command: 'exec sleep 86423' })
+    await killDuring(() => [instances.ensure(spec)])
+    assert.equal((await findProcesses('sleep 86423')).length, 1)
+
+    await instances.remove(spec.name)
+
+    assert.equal((await findProcesses('sleep 86423')).length, 0)
+  })
 }
 
 if (isInside) await inside()
