@@ -3,16 +3,19 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
+import { PassThrough, Readable, Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
-import { runBerth } from '../support/cli/berth.ts'
+import { runBerth, startBerth } from '../support/cli/berth.ts'
+import { openTcpGate } from '../support/cli/tcp-gate.ts'
 import { sharedWorker } from '../support/daemon/jobs.ts'
+import { findLeftovers } from '../support/daemon/leftovers.ts'
 import { fileScope } from '../support/daemon/scope.ts'
 import { until } from '../support/daemon/service.ts'
 import { daemonSuite } from '../support/daemon/suite.ts'
 import { siteServerImage } from '../support/docker/server-images.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { long } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite({ args: [`--static-image=${await siteServerImage()}`] })
 const aWorker = sharedWorker(fileScope(), suite, { disk_mount_path: '/data' })
@@ -144,6 +147,98 @@ test('wrong paths are refused with a reason', async (t) => {
   assert.match(await said('notes', `${name}:tmp`), /^2: .*must begin with a slash/)
   assert.match(await said('notes', 'nonesuch:/tmp'), /^3: /)
   assert.match(await said(`${name}:/etc`, 'notes'), /^1: .*exists and is not a folder/)
+})
+
+const mebibyte = 1024 * 1024
+
+/** What an uploaded folder has: a file that fits before the cut, and one that does not. */
+function cutFolder(cwd: string) {
+  mkdirSync(join(cwd, 'photos'))
+  const [first, second] = [randomBytes(mebibyte), randomBytes(24 * mebibyte)]
+  writeFileSync(join(cwd, 'photos/1-whole'), first)
+  writeFileSync(join(cwd, 'photos/2-cut'), second)
+  return { first, second }
+}
+
+/** The container through which a disk is reached. */
+const helpers = async () =>
+  (await findLeftovers(suite.daemon.prefix)).containers.filter((name) => name.includes('-files-'))
+const untilNoHelper = () => until('no helper container', async () => (await helpers()).length === 0)
+
+for (const [what, pathOf] of Object.entries({
+  'an instance': (name: string) => `${name}:/tmp`,
+  'a disk': (name: string) => `disk:${name}:/`,
+}))
+  test(`a cut upload into ${what} leaves what has arrived, and a repeated one is whole`, async (t) => {
+    const { name } = await aWorker()
+    const cwd = temporaryDirectory(t)
+    const { first, second } = cutFolder(cwd)
+    const gate = await openTcpGate(t, () => suite.api.url, { limitBytes: 12 * mebibyte })
+    const cut = await berth(t, ['cp', 'photos', pathOf(name)], { cwd, env: { BERTH_SERVER: gate.url } })
+    assert.equal(cut.code, 5)
+    assert.match(cut.stderr, /cannot reach the server at \S+: it closed the connection/)
+    await untilNoHelper()
+    const entry = await until('the outcome', async () => {
+      const entries = await suite.api.get('/audit?limit=20')
+      const { action, ...entry } = entries[0]
+      return /set_file$/.test(action) && entry.finished_at !== null && entry
+    })
+    assert.equal(entry.code, 'client_left')
+
+    await cp(t, cwd, `${pathOf(name)}/photos`, 'arrived')
+    assert.deepEqual(readFileSync(join(cwd, 'arrived/1-whole')), first)
+    const part = readFileSync(join(cwd, 'arrived/2-cut'))
+    assert.ok(part.length < second.length && part.equals(second.subarray(0, part.length)))
+
+    await cp(t, cwd, 'photos', pathOf(name))
+    await cp(t, cwd, `${pathOf(name)}/photos`, 'again')
+    assert.deepEqual(readFileSync(join(cwd, 'again/2-cut')), second)
+    await untilNoHelper()
+  })
+
+long('a daemon killed in the middle of a copy leaves nothing, and a repeated copy works', async (t) => {
+  const { name } = await aWorker()
+  const cwd = temporaryDirectory(t)
+  const found = async () => {
+    const { containers, volumes } = await findLeftovers(suite.daemon.prefix)
+    return { containers, volumes }
+  }
+  const before = await found()
+  const restart = async () => {
+    assert.equal((await helpers()).length, 1)
+    await suite.daemon.kill()
+    await suite.daemon.start()
+    await untilNoHelper()
+    assert.deepEqual(await found(), before)
+  }
+  const content = Buffer.alloc(128 * mebibyte, 'berth cp\n')
+  const size = content.length.toString(8).padStart(11, '0')
+  const stdin = new PassThrough()
+  stdin.write(Buffer.concat([tarHeader({ name: 'big', size }), content.subarray(0, 8 * mebibyte)]))
+  const upload = startBerth(t, ['cp', '-', `disk:${name}:/`], { daemon: suite.daemon, stdin })
+  await until('a part of the file', async () => {
+    const { stdout } = await berth(t, ['ssh', name, '--', 'stat -c %s /data/big'])
+    return Number(stdout) > 0
+  })
+  await restart()
+  stdin.destroy()
+  const uploaded = await upload.ended()
+  assert.equal(uploaded.code, 5)
+  assert.match(uploaded.stderr, /cannot reach the server at \S+: it closed the connection/)
+  writeFileSync(join(cwd, 'big'), content)
+  await cp(t, cwd, 'big', `disk:${name}:/`)
+
+  const download = startBerth(t, ['cp', `disk:${name}:/big`, 'back'], { daemon: suite.daemon, cwd })
+  await Promise.race([
+    download.ended().then(({ stderr }) => assert.fail(`it ended too early: ${stderr}`)),
+    until('a part of the file', async () => statSync(join(cwd, 'back')).size > 0),
+  ])
+  await restart()
+  const downloaded = await download.ended()
+  assert.equal(downloaded.code, 5)
+  assert.match(downloaded.stderr, /closed the connection in the middle of a response/)
+  await cp(t, cwd, `disk:${name}:/big`, 'back')
+  assert.ok(readFileSync(join(cwd, 'back')).equals(content))
 })
 
 function binaryOutput() {
