@@ -22,6 +22,8 @@ export interface Sink {
 /** Reading pauses when this much waits for the sink. One socket read may exceed it. */
 const maxWaitingBytes = 2 * 1024 * 1024
 const maxPieces = 1024
+const tickMs = 5000
+const maxSilentTicks = 12
 
 /** The Content-Length; null for a chunked body. Throws `payload_too_large`. */
 export function contentLengthOf(headers: BodySource['headers'], limitBytes: number): number | null {
@@ -53,7 +55,8 @@ export function collectBody(source: BodySource, limitBytes: number): Promise<Buf
 
 /**
  * Streams the body to the sink and resolves with its size when the sink has consumed it. Rejects with the
- * error of the sink, `payload_too_large` or `client_left`, once the sink has stopped.
+ * error of the sink, `payload_too_large` or `client_left`, once the sink has stopped. A client that sends
+ * nothing for a minute is cut.
  */
 export async function streamBody(source: BodySource, limitBytes: number, sink: Sink): Promise<number> {
   if (contentLengthOf(source.headers, limitBytes) === 0) return 0
@@ -64,11 +67,19 @@ export async function streamBody(source: BodySource, limitBytes: number, sink: S
     isPaused = false
   }
   const body = new Readable({ highWaterMark: maxWaitingBytes, read: resume })
+  let silentTicks = 0
+  const timer = setInterval(() => {
+    if (isPaused || ++silentTicks > maxSilentTicks) return
+    // This restarts the timeout of uWS: 10 s, too short for a pipe whose program is busy.
+    source.pause()
+    source.resume()
+  }, tickMs)
   // The loop below throws the error, also if it has not begun yet.
   body.on('error', () => {})
   source.onAborted(() => body.destroy(clientLeft()))
   source.onData((chunk, isLast) => {
     if (body.destroyed) return
+    silentTicks = 0
     sizeBytes += chunk.byteLength
     if (sizeBytes > limitBytes) return void body.destroy(payloadTooLarge(limitBytes))
     isPaused = !body.push(copyOf(chunk)) && !isLast
@@ -80,6 +91,7 @@ export async function streamBody(source: BodySource, limitBytes: number, sink: S
     for await (const piece of body as AsyncIterable<Buffer>) await sink.write(piece)
     return sizeBytes
   } finally {
+    clearInterval(timer)
     // Further data is dropped. A source that stays paused would not report a disconnect.
     body.destroy()
     resume()

@@ -13,6 +13,7 @@ import { type Call, Raw, route, type Upload } from '../../../src/http/pipeline/r
 import type { Sink } from '../../../src/http/server/body.ts'
 import { createContext, head, raw } from '../../support/http/http-context.ts'
 import { eventually, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
+import { long } from '../../support/system/drill-size.ts'
 
 const mebibyte = 1024 * 1024
 const limitBytes = 64 * mebibyte
@@ -138,6 +139,26 @@ test('a client that disconnects midway ends the transfer, but not while the sink
   release()
 
   assert.equal(await eventually('the end', () => seen.outcome), 'client_left')
+})
+
+long('a client may pause for most of a minute, and is cut after that', async (t) => {
+  const { sink, seen } = keepingSink()
+  const { port } = await start(t, sink, seen)
+  const outcome = () => eventually('the end', () => seen.outcome)
+  for (const pauseMs of [16_000, 40_000]) {
+    seen.outcome = null
+    const socket = beginChunks(t, port)
+    socket.write(chunk(Buffer.from('half')))
+    await sleep(pauseMs)
+    socket.write(chunk(Buffer.from('rest')))
+    socket.write('0\r\n\r\n')
+    assert.equal(await outcome(), 8)
+  }
+  seen.outcome = null
+  const silent = beginChunks(t, port)
+  silent.write(chunk(Buffer.from('half')))
+  await once(silent, 'close')
+  assert.equal(await outcome(), 'client_left')
 })
 
 test('a body over the limit is rejected by its length, or counted without one', async (t) => {
