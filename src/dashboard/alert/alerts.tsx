@@ -1,8 +1,9 @@
 // What is wrong now, and what was.
-import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Alert } from '../../api/alert.ts'
-import { getPage, send } from '../api/client.ts'
+import { send } from '../api/client.ts'
+import { listQuery } from '../api/list.ts'
 import { Action } from '../controls/action.tsx'
 import { Code, Command } from '../controls/command.tsx'
 import { More } from '../controls/more.tsx'
@@ -16,16 +17,8 @@ import { toSentence } from '../shell/problem.tsx'
 import styles from './alerts.module.css'
 import { openAlertsQuery } from './queries.ts'
 
-const endedAlertsQuery = infiniteQueryOptions({
-  queryKey: ['alerts', 'ended'],
-  queryFn({ pageParam, signal }) {
-    const query = new URLSearchParams({ state: 'recovered', limit: '20' })
-    if (pageParam !== null) query.set('before', pageParam)
-    return getPage<Alert>(`/alerts?${query}`, signal)
-  },
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ before }) => before,
-})
+const endedFilter = { state: 'recovered', limit: '20' }
+const endedAlertsQuery = listQuery<Alert>(['alerts', 'ended'], '/alerts', endedFilter)
 
 export function AlertsPage() {
   const open = useQuery(openAlertsQuery)

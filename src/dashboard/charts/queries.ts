@@ -1,23 +1,14 @@
 // What the pages of the charts read: actors of every kind, their histories, and how many are where.
-import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { type InfiniteData, queryOptions } from '@tanstack/react-query'
 import type { Actor, HistoryEntry } from '../../api/actor.ts'
 import type { MachineSummary, MachineTimes } from '../../api/machine.ts'
-import { get, getPage, getText } from '../api/client.ts'
+import { get, type getPage, getText } from '../api/client.ts'
+import { listQuery } from '../api/list.ts'
 
 /** In pages of what a browser draws at once. */
 export function actorsQuery({ kind, parked }: { kind?: string | undefined; parked?: boolean | undefined }) {
-  return infiniteQueryOptions({
-    queryKey: ['actors', 'list', kind ?? '', parked ?? false],
-    queryFn({ pageParam, signal }) {
-      const query = new URLSearchParams({ limit: '200' })
-      if (kind) query.set('kind', kind)
-      if (parked) query.set('parked', 'true')
-      if (pageParam !== null) query.set('before', pageParam)
-      return getPage<Actor>(`/actors?${query}`, signal)
-    },
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ before }) => before,
-  })
+  const filter = { limit: '200', ...(kind && { kind }), ...(parked && { parked: 'true' }) }
+  return listQuery<Actor>(['actors', 'list', kind ?? '', parked ?? false], '/actors', filter)
 }
 
 export type ActorPages = InfiniteData<Awaited<ReturnType<typeof getPage<Actor>>>, string | null>

@@ -21,7 +21,13 @@ const partsOf: Record<string, string[]> = {
 }
 
 /** The lists of what belongs to no service. */
-const listsOf: Record<string, string> = { alert: 'alerts', 'server-backup': 'server-backups' }
+const listsOf: Record<string, string> = {
+  alert: 'alerts',
+  'backup-place': 'backup-places',
+  notification: 'notifications',
+  'notification-channel': 'notifications',
+  'server-backup': 'server-backups',
+}
 
 export function applyChange(client: QueryClient, change: FeedChange): void {
   const { kind, id, service_id: serviceId, transition } = change

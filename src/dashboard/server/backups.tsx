@@ -1,6 +1,7 @@
 // Backups of the whole server: what there is, and one more.
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { ServerBackup } from '../../api/server-backup.ts'
 import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
@@ -17,20 +18,34 @@ import { ServerPage } from './server-page.tsx'
 
 export function ServerBackupsPage() {
   const query = useQuery(serverBackupsQuery)
+  const [wanted, setWanted] = useState({ datastores: false, disks: false })
   const isRunning = query.data?.some(({ status }) => status === 'running') ?? false
   return (
     <ServerPage page="Backups">
       <div className={styles.head}>
-        <p>
+        <div>
           One encrypted file with everything that this server needs to continue on another machine.{' '}
           <span className="quiet">
             Of datastores and disks it has the backups that are in the folder of the server. Not in it:
             images, and backups in buckets. Only the recovery key opens it.
           </span>
-        </p>
+          <p className={styles.fresh}>
+            Back up first:
+            {(['datastores', 'disks'] as const).map((what) => (
+              <label key={what}>
+                <input
+                  type="checkbox"
+                  checked={wanted[what]}
+                  onChange={({ target }) => setWanted({ ...wanted, [what]: target.checked })}
+                />{' '}
+                {what}
+              </label>
+            ))}
+          </p>
+        </div>
         <Action
           kind="main"
-          run={send<ServerBackup>('POST', '/server-backups', {})}
+          run={send<ServerBackup>('POST', '/server-backups', wanted)}
           unavailable={isRunning ? 'One is being made' : null}
         >
           Back up now

@@ -1,8 +1,12 @@
 // What the pages of the server read.
 import { queryOptions } from '@tanstack/react-query'
+import type { AuditEntry } from '../../api/audit.ts'
+import type { BackupPlace } from '../../api/backup-place.ts'
 import type { Doctor } from '../../api/doctor.ts'
+import type { Channel, Delivery } from '../../api/notification.ts'
 import type { ServerBackup } from '../../api/server-backup.ts'
 import { get } from '../api/client.ts'
+import { listQuery } from '../api/list.ts'
 
 /** The feed says nothing of the host. */
 export const doctorQuery = queryOptions({
@@ -14,4 +18,31 @@ export const doctorQuery = queryOptions({
 export const serverBackupsQuery = queryOptions({
   queryKey: ['server-backups'],
   queryFn: get<ServerBackup[]>('/server-backups'),
+})
+
+export const placesQuery = queryOptions({
+  queryKey: ['backup-places'],
+  queryFn: get<BackupPlace[]>('/backup-places'),
+})
+
+export const channelsQuery = queryOptions({
+  queryKey: ['notifications', 'channels'],
+  queryFn: get<Channel[]>('/notification-channels'),
+})
+
+export const deliveriesQuery = listQuery<Delivery>(
+  ['notifications', 'deliveries'],
+  '/notification-deliveries',
+)
+
+export interface AuditFilter {
+  actor?: string
+  action?: string
+  subject?: string
+}
+
+/** The feed says nothing of the audit log. */
+export const auditQuery = (filter: AuditFilter) => ({
+  ...listQuery<AuditEntry>(['audit', filter], '/audit', { ...filter }),
+  refetchOnMount: 'always' as const,
 })

@@ -13,6 +13,7 @@ import type { ChartsSearch } from '../charts/charts.tsx'
 import { deployQuery } from '../deploy/queries.ts'
 import { jobQuery } from '../job/queries.ts'
 import { currentLive } from '../live/feed.ts'
+import type { AuditFilter } from '../server/queries.ts'
 import { toLogPlace } from '../service/log-place.ts'
 import { serviceQuery, servicesQuery } from '../service/queries.ts'
 import { Services } from '../service/services.tsx'
@@ -172,6 +173,25 @@ const serverBackups = createRoute({
   component: lazyRouteComponent(() => import('../server/backups.tsx'), 'ServerBackupsPage'),
 })
 
+const places = createRoute({
+  getParentRoute: () => root,
+  path: '/server/places',
+  component: lazyRouteComponent(() => import('../server/places.tsx'), 'PlacesPage'),
+})
+
+const notifications = createRoute({
+  getParentRoute: () => root,
+  path: '/server/notifications',
+  component: lazyRouteComponent(() => import('../server/notifications.tsx'), 'NotificationsPage'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/server/audit',
+  validateSearch: (search): AuditFilter => texts(search, 'actor', 'action', 'subject'),
+  component: lazyRouteComponent(() => import('../server/audit.tsx'), 'AuditPage'),
+})
+
 export function createAppRouter(client: QueryClient) {
   const routeTree = root.addChildren([
     start,
@@ -189,6 +209,9 @@ export function createAppRouter(client: QueryClient) {
     actor,
     doctor,
     serverBackups,
+    places,
+    notifications,
+    audit,
   ])
   return createRouter({ routeTree, context: { client }, defaultPreload: 'intent', scrollRestoration: true })
 }

@@ -1,5 +1,5 @@
 // The pages of the dashboard. A new page is one line here.
-import { doctorReport } from './server-records.ts'
+import { auditEntries, channels, deliveries, doctorReport, places } from './server-records.ts'
 import type { Stage } from './stage.ts'
 import type { StagedPage } from './visit.ts'
 
@@ -63,6 +63,30 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     alerts: { path: '/alerts', texts: ['almost full', 'Over since'] },
     doctor: { path: '/server', texts: ['secret_key'], answers: { '/doctor': { body: doctorReport } } },
     'server-backups': { path: '/server/backups', texts: ['Stored', 'Download'] },
+    'backup-places': {
+      path: '/server/places',
+      texts: ['offsite, the default'],
+      answers: { '/backup-places': { body: places } },
+    },
+    notifications: {
+      path: '/server/notifications',
+      texts: ['on-call', 'stands for 7'],
+      answers: {
+        '/notification-channels': { body: channels },
+        '/notification-deliveries': { body: deliveries },
+      },
+    },
+    'notifications-new': {
+      path: '/server/notifications',
+      texts: ['nobody hears of an alert'],
+      press: ['Add channel'],
+      shows: ['Problems only'],
+    },
+    audit: {
+      path: '/server/audit',
+      texts: ['STRIPE_KEY', 'forbidden'],
+      answers: { '/audit': { body: auditEntries } },
+    },
     activity: { path: '/activity', texts: ['Building image succeeded'] },
   }
 }

@@ -1,4 +1,8 @@
-// What the server knows of itself: alerts of each severity, open, acknowledged and over.
+// What the server knows of itself: alerts of each severity, open, acknowledged and over; and what it says of
+// its channels, backup places and changes.
+import type { AuditEntry } from '../../../src/api/audit.ts'
+import type { BackupPlace } from '../../../src/api/backup-place.ts'
+import type { Channel } from '../../../src/api/notification.ts'
 import type { Storage } from '../../../storage/index.ts'
 import { transitionOf } from '../storage/store-fixtures.ts'
 
@@ -11,6 +15,7 @@ interface StagedAlert {
   rule: string
   title: string
   body: string
+  command: string
   count?: number
 }
 
@@ -21,7 +26,8 @@ const alerts: StagedAlert[] = [
     severity: 'problem',
     rule: 'engine_unreachable',
     title: 'The Docker engine does not respond',
-    body: 'systemctl status docker',
+    body: '',
+    command: 'systemctl status docker',
   },
   {
     agoMs: 300 * minute,
@@ -29,14 +35,16 @@ const alerts: StagedAlert[] = [
     severity: 'info',
     rule: 'certificate_expires',
     title: 'The certificate of shop.example.com expires soon',
-    body: 'It is valid until 2027-01-09.\nrate limited by the authority\nberth certs shop.example.com',
+    body: 'It is valid until 2027-01-09.\nrate limited by the authority',
+    command: 'berth certs shop.example.com',
   },
   {
     agoMs: 42 * minute,
     severity: 'warning',
     rule: 'service_memory',
     title: 'shop is almost at its memory limit',
-    body: 'It is at 94 %; the limit is 90 %.\nberth status shop',
+    body: 'It is at 94 %; the limit is 90 %.',
+    command: 'berth status shop',
     count: 12,
   },
   {
@@ -44,7 +52,8 @@ const alerts: StagedAlert[] = [
     severity: 'problem',
     rule: 'host_disk',
     title: 'The disk of the host is almost full',
-    body: 'It is at 91 %; the limit is 85 %.\nberth info',
+    body: 'It is at 91 %; the limit is 85 %.',
+    command: 'berth info',
   },
 ]
 
@@ -89,3 +98,136 @@ export const doctorReport = {
     { ...good, code: 'clock', found: '2026-01-01T00:00:00.000Z, kept by chronyd' },
   ],
 }
+
+const anHourAgo = new Date(Date.now() - 60 * minute).toISOString()
+const noSettings = { host: null, port: null, tls: null, username: null, from: null, to: null, topic: null }
+const unchanged = { created_at: anHourAgo, updated_at: anHourAgo }
+
+export const channels: Channel[] = [
+  {
+    id: 'nch-1',
+    name: 'team',
+    kind: 'slack',
+    enabled: true,
+    min_severity: 'warning',
+    ...noSettings,
+    ...unchanged,
+    services: null,
+    codes: null,
+    secret: null,
+    url: 'https://hooks.slack.com/…',
+    last_delivery: { id: 'ntf-2', status: 'delivered', at: anHourAgo, error: null },
+  },
+  {
+    id: 'nch-2',
+    name: 'on-call',
+    kind: 'smtp',
+    enabled: true,
+    min_severity: 'problem',
+    ...noSettings,
+    ...unchanged,
+    services: ['shop'],
+    codes: null,
+    secret: '***',
+    url: null,
+    host: 'mail.example.com',
+    port: 587,
+    tls: 'starttls',
+    from: 'berth@example.com',
+    to: ['ada@example.com', 'grace@example.com'],
+    last_delivery: { id: 'ntf-1', status: 'waiting', at: anHourAgo, error: 'connect ECONNREFUSED' },
+  },
+]
+
+const delivery = {
+  event: 'alert.raised',
+  severity: 'problem',
+  may_be_repeat: false,
+  folded_into: null,
+} as const
+const noFailure = { error: null, error_code: null, error_details: null, hint: null, next_attempt_at: null }
+
+export const deliveries = channels.map(({ id: channel_id, name, last_delivery: last }, index) => ({
+  ...delivery,
+  ...noFailure,
+  id: last!.id,
+  channel_id,
+  channel: name,
+  status: last!.status,
+  error: last!.error,
+  message_id: `alr-1:${index}`,
+  code: 'host_disk',
+  title: 'The disk of the host is almost full',
+  messages: 1 + 6 * index,
+  attempts: [],
+  created_at: anHourAgo,
+  finished_at: null,
+  revision: 1,
+}))
+
+export const places: BackupPlace[] = [
+  {
+    name: 'folder',
+    kind: 'folder',
+    is_default: false,
+    location: '/var/lib/berth/backups',
+    endpoint: null,
+    bucket: null,
+    prefix: null,
+    region: null,
+    path_style: null,
+    access_key_id: null,
+    created_at: null,
+    updated_at: null,
+  },
+  {
+    name: 'offsite',
+    kind: 's3',
+    is_default: true,
+    location: 's3://shop-backups/berth/',
+    endpoint: 'https://s3.example.com',
+    bucket: 'shop-backups',
+    prefix: 'berth/',
+    region: 'us-east-1',
+    path_style: true,
+    access_key_id: 'AKIA1',
+    ...unchanged,
+  },
+]
+
+const person = { kind: 'session', id: 'ses-1', name: 'ada@example.com' } as const
+const entry = { actor: person, address: '203.0.113.7', user_agent: 'Firefox', created: null, exit_code: null }
+
+export const auditEntries: AuditEntry[] = [
+  {
+    ...entry,
+    id: 'aud-2',
+    at: anHourAgo,
+    finished_at: anHourAgo,
+    status: 200,
+    code: null,
+    count: 1,
+    action: 'service.env',
+    service_id: 'svc-1',
+    service_name: 'shop',
+    request_id: 'r-2',
+    subject: { kind: 'service', id: 'svc-1', name: 'shop' },
+    changed: ['STRIPE_KEY', 'LOG_LEVEL'],
+  },
+  {
+    ...entry,
+    id: 'aud-1',
+    at: anHourAgo,
+    finished_at: anHourAgo,
+    status: 403,
+    code: 'forbidden',
+    count: 3,
+    action: 'backup_place.put',
+    service_id: null,
+    service_name: null,
+    request_id: 'r-1',
+    actor: { kind: 'token', id: 'tok-1', name: 'ci' },
+    changed: ['secret_access_key'],
+    subject: { kind: 'backup_place', id: null, name: 'offsite' },
+  },
+]

@@ -8,5 +8,5 @@ export const lineBudget = {
    */
   product: 80_900,
   /** Pages of the server (alerts, doctor, backups) take about 700. */
-  dashboard: 10_900,
+  dashboard: 11_600,
 } as const

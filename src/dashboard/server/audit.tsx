@@ -1,0 +1,114 @@
+// Who changed what, from where, and how it ended.
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useRef } from 'react'
+import type { AuditEntry } from '../../api/audit.ts'
+import { Command } from '../controls/command.tsx'
+import { More } from '../controls/more.tsx'
+import { byDay } from '../look/by-day.ts'
+import { timeOfDay } from '../look/clock-time.ts'
+import type { Tone } from '../look/tone.ts'
+import { Item, Items } from './items.tsx'
+import { type AuditFilter, auditQuery } from './queries.ts'
+import { Read } from './read.tsx'
+import styles from './server.module.css'
+import { ServerPage } from './server-page.tsx'
+
+export function AuditPage() {
+  const filter = useSearch({ from: '/server/audit' })
+  const query = useInfiniteQuery(auditQuery(filter))
+  const { subject, actor, action } = filter
+  const words = [subject, actor && `--by ${actor}`, action && `--action ${action}`].filter(Boolean)
+  return (
+    <ServerPage page="Audit">
+      <Filters filter={filter} />
+      <Read of={query}>
+        {({ pages }) => {
+          const entries = pages.flatMap(({ items }) => items)
+          if (entries.length === 0 && !query.hasNextPage)
+            return (
+              <p className="quiet">
+                {words.length > 0 ? 'Nothing fits the filter.' : 'Nothing was changed yet.'}
+              </p>
+            )
+          return byDay(entries, ({ at }) => at).map(([day, ofDay]) => (
+            <section key={day} className={styles.section}>
+              <h2 className={styles.day}>{day}</h2>
+              <Items>
+                {ofDay.map((entry) => (
+                  <Entry key={entry.id} entry={entry} />
+                ))}
+              </Items>
+            </section>
+          ))
+        }}
+      </Read>
+      <More of={query}>Show older</More>
+      <Command
+        berth={['berth audit', ...words].join(' ')}
+        request={{ method: 'GET', path: `/audit?${new URLSearchParams({ ...filter })}` }}
+      />
+    </ServerPage>
+  )
+}
+
+const labels = { actor: 'Who', action: 'What, such as env', subject: 'About' } as const
+const pauseMs = 300
+
+function Filters({ filter }: { filter: AuditFilter }) {
+  const navigate = useNavigate({ from: '/server/audit' })
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const set = (name: keyof AuditFilter, value: string) => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      const { [name]: _, ...rest } = filter
+      void navigate({ search: value === '' ? rest : { ...rest, [name]: value }, replace: true })
+    }, pauseMs)
+  }
+  return (
+    <form className={styles.filters} onSubmit={(event) => event.preventDefault()}>
+      {(Object.keys(labels) as (keyof AuditFilter)[]).map((name) => (
+        <input
+          key={name}
+          type="search"
+          aria-label={labels[name]}
+          placeholder={labels[name]}
+          defaultValue={filter[name]}
+          onChange={({ target }) => set(name, target.value)}
+        />
+      ))}
+    </form>
+  )
+}
+
+function Entry({ entry }: { entry: AuditEntry }) {
+  const { at, actor, action, subject, service_name: service, address, changed, code, count } = entry
+  const about = subject.name ?? subject.id
+  const facts = [
+    timeOfDay(Date.parse(at)),
+    actor.name ?? actor.kind,
+    address,
+    changed.length > 0 && `changed ${changed.join(', ')}`,
+    entry.exit_code !== null && `exit code ${entry.exit_code}`,
+    count > 1 && `${count} times`,
+  ]
+  return (
+    <Item
+      tone={toneFor(entry)}
+      title={
+        <>
+          {action} {about}
+          {service !== about && service && ` of ${service}`}
+          {code && `: ${code}`}
+        </>
+      }
+      facts={facts.filter(Boolean).join(' · ')}
+    />
+  )
+}
+
+/** Without a status it runs, or its outcome is unknown. */
+function toneFor({ status, finished_at: end }: AuditEntry): Tone {
+  if (status === null) return end === null ? 'waiting' : 'healthy'
+  return status < 400 ? 'healthy' : 'failed'
+}

@@ -1,0 +1,85 @@
+// A dialog with fields. Enter sends it, and what the server refuses is said next to the buttons.
+import { type ComponentProps, type ReactNode, useId, useRef } from 'react'
+import { Refusal } from '../controls/action.tsx'
+import { Modal } from '../controls/dialog.tsx'
+import { usePress } from '../controls/press.ts'
+import styles from './form.module.css'
+
+export type Fields = Record<string, string>
+
+interface FormProps<Result> {
+  title: string
+  submit: string
+  /** `({ name, ...body }) => send('PUT', …)` */
+  request(fields: Fields): (key: string) => Promise<Result>
+  onAccepted(result: Result): void
+  onClose(): void
+  children: ReactNode
+}
+
+export function Form<Result>({ title, submit, request, onAccepted, onClose, children }: FormProps<Result>) {
+  const form = useRef<HTMLFormElement>(null)
+  const run = (key: string) => request(filled(new FormData(form.current!)))(key)
+  const { press, isPending, error } = usePress(run, onAccepted)
+  return (
+    <Modal label={title} onClose={onClose}>
+      <form
+        ref={form}
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!isPending) press()
+        }}
+      >
+        <h2>{title}</h2>
+        {children}
+        {error && <Refusal error={error} />}
+        <p className={styles.buttons}>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" data-kind="main" aria-disabled={isPending} aria-busy={isPending}>
+            {submit}
+          </button>
+        </p>
+      </form>
+    </Modal>
+  )
+}
+
+/** Without what was left empty. */
+function filled(data: FormData): Fields {
+  const entries = [...data].map(([name, value]) => [name, String(value).trim()] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== ''))
+}
+
+export function Field({ label, help, ...input }: { label: string; help?: string } & ComponentProps<'input'>) {
+  const helpId = useId()
+  return (
+    <label className={styles.field}>
+      {label}
+      <input autoComplete="off" spellCheck={false} aria-describedby={help && helpId} {...input} />
+      {help && <small id={helpId}>{help}</small>}
+    </label>
+  )
+}
+
+interface SelectProps {
+  label: string
+  options: [value: string, words: string][]
+}
+
+export function Select({ label, options, ...select }: SelectProps & ComponentProps<'select'>) {
+  return (
+    <label className={styles.field}>
+      {label}
+      <select {...select}>
+        {options.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
