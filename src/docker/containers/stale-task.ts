@@ -15,14 +15,16 @@ export function isTaskLeft(error: unknown): boolean {
 /** Kills the processes of the task, then the shim that holds it. */
 export async function endStaleTask(containerId: string): Promise<void> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))
-  for (const shim of pids) {
-    if (!isShimOf(containerId, await readOrEmpty(`/proc/${shim}/cmdline`))) continue
-    for (const pid of pids) {
-      const [, parent] = /^\d+ \(.*\) \S (\d+) /s.exec(await readOrEmpty(`/proc/${pid}/stat`)) ?? []
-      if (parent === shim) kill(pid)
-    }
+  const commandLines = await Promise.all(pids.map((pid) => readOrEmpty(`/proc/${pid}/cmdline`)))
+  for (const shim of pids.filter((_, index) => isShimOf(containerId, commandLines[index]!))) {
+    const parents = await Promise.all(pids.map(parentOf))
+    for (const pid of pids.filter((_, index) => parents[index] === shim)) kill(pid)
     kill(shim)
   }
+}
+
+async function parentOf(pid: string): Promise<string | undefined> {
+  return /^\d+ \(.*\) \S (\d+) /s.exec(await readOrEmpty(`/proc/${pid}/stat`))?.[1]
 }
 
 /** The same program starts a shim and cleans up after one. */
