@@ -8,6 +8,13 @@ import { hasApt, installPackages, isRoot } from './apt.ts'
 import { commandEnv, hasCommand, run } from './command.ts'
 
 const marker = 'BERTH_TEST_NAMESPACE'
+/** The first process of a namespace inherits what others leave behind, and must collect it. */
+const init = [
+  'perl',
+  '-e',
+  'my $first = fork // die; $first or exec @ARGV or die; ' +
+    'while ((my $ended = wait) > 0) { exit($? & 127 ? 1 : $? >> 8) if $ended == $first }',
+]
 const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 
 /** Whether this is the inner process. */
@@ -30,7 +37,7 @@ export async function runInside(
   env: Record<string, string>,
 ): Promise<{ code: number | null; lines: string[] }> {
   const node = [process.execPath, '--conditions=development', '--import', 'tsx', fileURLToPath(url)]
-  const child = spawn('unshare', [...namespaces, ...node], {
+  const child = spawn('unshare', [...namespaces, ...init, ...node], {
     stdio: ['ignore', 'pipe', 'inherit'],
     // With these variables set, a nested test runner would not run anything.
     env: { ...commandEnv, ...env, NODE_TEST_CONTEXT: undefined, [marker]: '1' },
