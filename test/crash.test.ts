@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { describeViolations } from './crash/report.ts'
 import { type PartName, runPart } from './crash/run.ts'
-import { seedOf, sized } from './support/system/drill-size.ts'
+import { isWhole, seedOf, sized } from './support/system/drill-size.ts'
 import { whyNoNamespace } from './support/system/namespace.ts'
 
 const impossible = await whyNoNamespace()
@@ -33,6 +33,9 @@ test('a daemon that is killed at any moment under load keeps every promise', {
     // Its clients need root.
     t.test('of its datastores, also if Docker restarts', { skip: impossible ?? false }, (t) =>
       requirePromises(t, 'datastores', sized(1, 2), sized(0, 1)),
+    ),
+    t.test('of its disks', { skip: isWhole ? false : 'npm run test:all runs it' }, (t) =>
+      requirePromises(t, 'disks', 5, 0),
     ),
   ])
 })

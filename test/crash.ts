@@ -1,9 +1,9 @@
 // npm run crash -- --kills 20 --seed 7: repeatedly kills a real daemon under load, then checks every promise.
-// Runs with deploys, then with job runs and datastores, for which Docker is also stopped and killed.
+// Runs with deploys, with job runs and datastores, for which Docker is also stopped and killed, then disks.
 //   --kills N            kills per part, 20 by default
 //   --engine-restarts M  Docker restarts with datastores and job runs, 3 by default
 //   --seed S             seed of random choices, random by default; it is printed
-//   --part NAME          only deploys, datastores or jobs
+//   --part NAME          only deploys, jobs, datastores or disks
 //   --keep               saves the files of the run
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -26,10 +26,11 @@ const kills = Number(values.kills)
 
 /** Prints the results of a part; returns whether there was no violation. */
 async function run(part: PartName): Promise<boolean> {
-  const impossible = part === 'deploys' ? null : await whyNoNamespace()
+  const isShared = part === 'deploys' || part === 'disks'
+  const impossible = isShared ? null : await whyNoNamespace()
   if (impossible) console.log(`${part}: no Docker restarts: ${impossible}`)
   if (impossible && part === 'datastores') return true
-  const engineRestarts = part === 'deploys' || impossible ? 0 : Number(values['engine-restarts'])
+  const engineRestarts = isShared || impossible ? 0 : Number(values['engine-restarts'])
   console.log(`${part}: ${kills} kills and ${engineRestarts} Docker restarts, seed ${seed}`)
   const cleanups: (() => unknown)[] = []
   const scope = { after: (cleanup: () => unknown) => void cleanups.unshift(cleanup) }

@@ -33,7 +33,10 @@ export async function readDocker(
   const docker = new Docker({ socketPath })
   const found = await findLeftovers(prefix)
   const own = (names: string[]) => names.filter((name) => !isForeign(name))
-  const [containers, volumes, images] = [own(found.containers), own(found.volumes), own(found.images)]
+  // The image without files, in which disks are read, stays.
+  const isEmptyImage = (name: string) => name === `${prefix}/empty:1`
+  const images = own(found.images).filter((name) => !isEmptyImage(name))
+  const [containers, volumes] = [own(found.containers), own(found.volumes)]
   const filters = { label: [`berth.instance=${prefix}`], dangling: ['true'] }
   const dangling = await docker.listImages({ filters })
   const states = await Promise.all(containers.map((name) => readContainer(docker, name)))

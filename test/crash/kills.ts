@@ -32,6 +32,8 @@ export interface Kill {
   underWay: Record<string, number>
 }
 
+/** Kinds of actors whose records have a phase. */
+const phased = ['deploy', 'backup', 'restore']
 const minuteMs = 60_000
 const timeoutMs = 5000
 /** Waiting for the full minute every time would make kills too rare. */
@@ -91,8 +93,8 @@ async function untilStatus({ victim }: Drill, { statuses }: KillPlan, chance: Ch
       if (event !== 'change') continue
       const { kind, status, id } = JSON.parse(data)
       if (status === wanted) break
-      if (kind !== 'deploy' || status !== 'running') continue
-      if ((await api.get(`/deploys/${id}`)).phase === wanted) break
+      if (!phased.includes(kind) || status !== 'running') continue
+      if ((await api.get(`/${kind}s/${id}`)).phase === wanted) break
     }
   } catch {
     // It did not happen in time, or the daemon ended.

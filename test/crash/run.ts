@@ -4,12 +4,13 @@ import { type Scope, temporaryDirectory } from '../support/system/directory.ts'
 import { runInside } from '../support/system/namespace.ts'
 import { datastores } from './datastores/part.ts'
 import { deploys } from './deploys/part.ts'
+import { disks } from './disks/part.ts'
 import { type DrillOptions, runDrill } from './drill.ts'
 import { jobs } from './jobs/part.ts'
 import type { PartKind, Prepared } from './part.ts'
 import type { Outcome } from './report.ts'
 
-export const parts = { deploys, jobs, datastores } satisfies Record<string, PartKind>
+export const parts = { deploys, jobs, datastores, disks } satisfies Record<string, PartKind>
 export type PartName = keyof typeof parts
 
 interface RunOptions extends DrillOptions {
