@@ -50,7 +50,7 @@ export function Action<Result>(props: ActionProps<Result>) {
           {unavailable}
         </span>
       )}
-      {isUncertain && <span role="status">We couldn't confirm that your request arrived. Retrying…</span>}
+      {isUncertain && <span role="status">{uncertain}</span>}
       {isSuccess && accepted && (
         <span role="status" className="quiet">
           {accepted(data as Result)}
@@ -60,6 +60,8 @@ export function Action<Result>(props: ActionProps<Result>) {
     </span>
   )
 }
+
+export const uncertain = "We couldn't confirm that your request arrived. Retrying…"
 
 /** Why the server refused it, next to what was pressed. */
 export function Refusal({ error }: { error: Error }) {

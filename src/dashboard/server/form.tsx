@@ -1,6 +1,6 @@
 // A dialog with fields. Enter sends it, and what the server refuses is said next to the buttons.
 import { type ComponentProps, type ReactNode, useId, useRef } from 'react'
-import { Refusal } from '../controls/action.tsx'
+import { Refusal, uncertain } from '../controls/action.tsx'
 import { Modal } from '../controls/dialog.tsx'
 import { usePress } from '../controls/press.ts'
 import styles from './form.module.css'
@@ -20,7 +20,7 @@ interface FormProps<Result> {
 export function Form<Result>({ title, submit, request, onAccepted, onClose, children }: FormProps<Result>) {
   const form = useRef<HTMLFormElement>(null)
   const run = (key: string) => request(filled(new FormData(form.current!)))(key)
-  const { press, isPending, error } = usePress(run, onAccepted)
+  const { press, isPending, isUncertain, error } = usePress(run, onAccepted)
   return (
     <Modal label={title} onClose={onClose}>
       <form
@@ -33,13 +33,14 @@ export function Form<Result>({ title, submit, request, onAccepted, onClose, chil
       >
         <h2>{title}</h2>
         {children}
+        {isUncertain && <span role="status">{uncertain}</span>}
         {error && <Refusal error={error} />}
         <p className={styles.buttons}>
           <button type="button" onClick={onClose}>
             Cancel
           </button>
           <button type="submit" data-kind="main" aria-disabled={isPending} aria-busy={isPending}>
-            {submit}
+            {isPending ? 'Requesting…' : submit}
           </button>
         </p>
       </form>
@@ -48,7 +49,7 @@ export function Form<Result>({ title, submit, request, onAccepted, onClose, chil
 }
 
 /** Without what was left empty. */
-function filled(data: FormData): Fields {
+export function filled(data: FormData): Fields {
   const entries = [...data].map(([name, value]) => [name, String(value).trim()] as const)
   return Object.fromEntries(entries.filter(([, value]) => value !== ''))
 }

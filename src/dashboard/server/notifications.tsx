@@ -36,7 +36,10 @@ export function NotificationsPage() {
       <Read of={channels}>
         {(list) =>
           list.length === 0 ? (
-            <p className="quiet">There is no channel: nobody hears of an alert.</p>
+            <div>
+              <p className="quiet">There is no channel: nobody hears of an alert. A terminal adds one by</p>
+              <Code text="berth notify add webhook ops --url https://ops.example.com/berth" />
+            </div>
           ) : (
             <Items>
               {list.map((channel) => (
@@ -122,6 +125,7 @@ function ChannelItem({ channel }: { channel: Channel }) {
           }
         >
           <p>Its messages that wait are canceled.</p>
+          <Command berth={`berth notify rm ${name}`} request={{ method: 'DELETE', path }} />
         </Dialog>
       )}
     </Item>

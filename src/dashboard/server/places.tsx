@@ -41,7 +41,13 @@ export function PlacesPage() {
       <Command berth="berth backup-places" request={{ method: 'GET', path: '/backup-places' }} />
       {isAdding && (
         <Form title="Add a bucket" submit="Add" request={toRequest} onAccepted={close} onClose={close}>
-          <Field label="Name" name="name" required data-first />
+          <Field
+            label="Name"
+            name="name"
+            required
+            data-first
+            help="That of a known place replaces its key."
+          />
           <Field label="Endpoint" name="endpoint" type="url" required placeholder="https://s3.example.com" />
           <Field label="Bucket" name="bucket" required help="It must exist." />
           <Field label="Prefix" name="prefix" help="Begins the names of all objects." />
@@ -110,6 +116,7 @@ function Place({
           }
         >
           <p>The bucket and its objects stay.</p>
+          <Command berth={`berth backup-places rm ${name}`} request={{ method: 'DELETE', path }} />
         </Dialog>
       )}
     </Item>
