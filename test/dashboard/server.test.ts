@@ -71,5 +71,21 @@ test('the audit log shows who did what, filtered by its address', inBrowser, asy
   await page.locator('input[aria-label=About]').fill('wiki')
   await eventually('the address', () => page.url().endsWith('subject=wiki'))
   await seeText(page, 'service.create wiki')
+
+  await page.locator('nav a ::-p-text(Audit)').click()
+  await seeText(page, 'service.create shop')
+  assert.equal(await page.$eval('input[aria-label=About]', ({ value }) => value), '')
+  // Both are typed before the page asks.
+  await page.type('input[aria-label=Who]', 'ada')
+  await page.type('input[aria-label=About]', 'wiki')
+  await eventually('both', () => page.url().endsWith('actor=ada&subject=wiki'))
   assert.deepEqual(complaints, [])
+})
+
+test('the command of the audit log quotes what its address brings', inBrowser, async (t) => {
+  const site = await openSite(t)
+  const { page } = await site.openPage()
+  await page.goto(`${site.url}/server/audit?subject=$(id)`)
+  await seeText(page, 'Nothing fits the filter')
+  assert.match(await page.$eval('main', (main) => main.textContent ?? ''), /berth audit '\$\(id\)'/)
 })

@@ -19,6 +19,11 @@ export function toCurl(origin: string, { method, path, body }: Request): string 
   return parts.join(' \\\n  ')
 }
 
+/** As one word of a command. */
+export function toWord(text: string): string {
+  return /^[\w.@:/][\w.@:/-]*$/.test(text) ? text : quote(text)
+}
+
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,13 +1,15 @@
 // Who changed what, from where, and how it ended.
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import type { AuditEntry } from '../../api/audit.ts'
 import { Command } from '../controls/command.tsx'
+import { toWord } from '../controls/curl.ts'
 import { More } from '../controls/more.tsx'
 import { byDay } from '../look/by-day.ts'
 import { timeOfDay } from '../look/clock-time.ts'
 import type { Tone } from '../look/tone.ts'
+import { filled } from './form.tsx'
 import { Item, Items } from './items.tsx'
 import { type AuditFilter, auditQuery } from './queries.ts'
 import { Read } from './read.tsx'
@@ -18,7 +20,12 @@ export function AuditPage() {
   const filter = useSearch({ from: '/server/audit' })
   const query = useInfiniteQuery(auditQuery(filter))
   const { subject, actor, action } = filter
-  const words = [subject, actor && `--by ${actor}`, action && `--action ${action}`].filter(Boolean)
+  // An address may come from anyone, and the command is there to be copied.
+  const words = [
+    actor && `--by ${toWord(actor)}`,
+    action && `--action ${toWord(action)}`,
+    subject && toWord(subject),
+  ].filter(Boolean)
   return (
     <ServerPage page="Audit">
       <Filters filter={filter} />
@@ -46,7 +53,10 @@ export function AuditPage() {
       <More of={query}>Show older</More>
       <Command
         berth={['berth audit', ...words].join(' ')}
-        request={{ method: 'GET', path: `/audit?${new URLSearchParams({ ...filter })}` }}
+        request={{
+          method: 'GET',
+          path: `/audit${words.length > 0 ? '?' : ''}${new URLSearchParams({ ...filter })}`,
+        }}
       />
     </ServerPage>
   )
@@ -57,24 +67,34 @@ const pauseMs = 300
 
 function Filters({ filter }: { filter: AuditFilter }) {
   const navigate = useNavigate({ from: '/server/audit' })
+  const form = useRef<HTMLFormElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const set = (name: keyof AuditFilter, value: string) => {
+  useEffect(() => () => clearTimeout(timer.current), [])
+  // The tab of this page leads to it without a filter.
+  useEffect(() => {
+    if (!form.current!.contains(document.activeElement)) form.current!.reset()
+  }, [filter])
+  const search = () => {
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
-      const { [name]: _, ...rest } = filter
-      void navigate({ search: value === '' ? rest : { ...rest, [name]: value }, replace: true })
+      void navigate({ search: filled(new FormData(form.current!)), replace: true })
     }, pauseMs)
   }
   return (
-    <form className={styles.filters} onSubmit={(event) => event.preventDefault()}>
+    <form
+      ref={form}
+      className={styles.filters}
+      onChange={search}
+      onSubmit={(event) => event.preventDefault()}
+    >
       {(Object.keys(labels) as (keyof AuditFilter)[]).map((name) => (
         <input
           key={name}
+          name={name}
           type="search"
           aria-label={labels[name]}
           placeholder={labels[name]}
           defaultValue={filter[name]}
-          onChange={({ target }) => set(name, target.value)}
         />
       ))}
     </form>
