@@ -89,3 +89,16 @@ test('the command of the audit log quotes what its address brings', inBrowser, a
   await seeText(page, 'Nothing fits the filter')
   assert.match(await page.$eval('main', (main) => main.textContent ?? ''), /berth audit '\$\(id\)'/)
 })
+
+test('a backup of the server takes new ones of what was chosen', inBrowser, async (t) => {
+  const site = await openSite(t)
+  const { page } = await site.openPage()
+  await page.goto(`${site.url}/server/backups`)
+  await page.locator('main label ::-p-text(disks)').click()
+  const [request] = await Promise.all([
+    page.waitForRequest((one) => one.method() === 'POST'),
+    page.locator('main button ::-p-text(Back up now)').click(),
+  ])
+  assert.deepEqual(JSON.parse(request.postData() ?? ''), { datastores: false, disks: true })
+  assert.match(request.headers()['idempotency-key'] ?? '', /^\w{32}$/)
+})

@@ -37,7 +37,7 @@ export function ServerBackupsPage() {
                   type="checkbox"
                   checked={wanted[what]}
                   onChange={({ target }) => setWanted({ ...wanted, [what]: target.checked })}
-                />{' '}
+                />
                 {what}
               </label>
             ))}
@@ -72,10 +72,13 @@ export function ServerBackupsPage() {
 function Backup({ backup }: { backup: ServerBackup }) {
   const { id, status, phase, trigger, created_at: at, size_bytes: bytes, file, error, hint, by } = backup
   const requester = requesterOf(by)
+  const fresh = backup.data.filter((part) => part.error === null)
+  const missing = backup.data.filter((part) => part.error !== null)
   const facts = [
     bytes !== null && sizeOf(bytes),
     trigger === 'schedule' ? 'scheduled' : requester && `by ${requester}`,
     backup.key_fingerprint && `key ${backup.key_fingerprint}`,
+    fresh.length > 0 && `with ${fresh.map(nameOf).join(', ')}`,
   ]
   const isStored = status === 'stored'
   return (
@@ -97,6 +100,11 @@ function Backup({ backup }: { backup: ServerBackup }) {
     >
       {isStored && <code>{file}</code>}
       {error && <p>{toSentence(error)}</p>}
+      {missing.map((part) => (
+        <p key={`${part.kind} ${part.name}`}>
+          Not in it: {nameOf(part)}: {part.error}
+        </p>
+      ))}
       {error && hint && <p>{toSentence(hint)}</p>}
       {!isStored && (
         <Link to="/charts/$kind/$id" params={{ kind: 'server-backup', id }}>
@@ -105,6 +113,10 @@ function Backup({ backup }: { backup: ServerBackup }) {
       )}
     </Item>
   )
+}
+
+function nameOf({ kind, name }: ServerBackup['data'][number]): string {
+  return `${kind} ${name}`
 }
 
 function sizeOf(bytes: number): string {

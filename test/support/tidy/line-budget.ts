@@ -7,6 +7,6 @@ export const lineBudget = {
    * about 11,000.
    */
   product: 80_900,
-  /** Pages of the server (alerts, doctor, backups) take about 700. */
+  /** Pages of the server (alerts, doctor, backups, places, channels, audit) take about 1,400. */
   dashboard: 11_600,
 } as const
