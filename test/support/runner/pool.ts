@@ -18,9 +18,10 @@ export interface PoolOptions {
 }
 
 const home = fileURLToPath(new URL('../../..', import.meta.url))
-/** Building every fixture of the recipes takes an hour. */
-const fileTimeoutMs = (process.env.BERTH_FIXTURES ? 90 : 10) * 60_000
-const exitTimeoutMs = 60_000
+const minuteMs = 60_000
+/** Installing the package twice takes a quarter of an hour, building all fixtures of the recipes an hour. */
+const timeoutOf = (file: string) => (file.endsWith('.long.test.ts') ? 90 : 10) * minuteMs
+const exitTimeoutMs = minuteMs
 /** Linux copies the page tables of a process for each child. From 2 GiB, a start takes ten times as long. */
 const maxResidentBytes = 600 * 1024 * 1024
 
@@ -45,7 +46,7 @@ function runWorker(queue: string[], { nodeOptions, env, onResult }: PoolOptions)
   const next = (isLarge: boolean) => {
     clearTimeout(timer)
     const file = isLarge ? undefined : queue.shift()
-    timer = setTimeout(() => worker.kill('SIGKILL'), file === undefined ? exitTimeoutMs : fileTimeoutMs)
+    timer = setTimeout(() => worker.kill('SIGKILL'), file === undefined ? exitTimeoutMs : timeoutOf(file))
     if (file !== undefined) {
       output.length = 0
       unreported.add(file)
