@@ -87,6 +87,6 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
       texts: ['STRIPE_KEY', 'forbidden'],
       answers: { '/audit': { body: auditEntries } },
     },
-    activity: { path: '/activity', texts: ['Building image succeeded'] },
+    activity: { path: '/activity?kind=deploy', texts: ['Building image succeeded'] },
   }
 }
