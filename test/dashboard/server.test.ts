@@ -16,7 +16,7 @@ test('a channel is added, shows its secret once, and is deleted', inBrowser, asy
   const { page, complaints } = await site.openPage()
   const { notificationChannels: channels } = site.storage
   await page.goto(`${site.url}/server/notifications`)
-  await seeText(page, 'nobody hears of an alert')
+  await seeText(page, 'There are no channels')
   await page.locator('main button ::-p-text(Add channel)').click()
   await page.locator('dialog input[name=name]').fill('team')
   await page.locator('dialog input[name=url]').fill('https://hooks.example.com/berth')
@@ -30,7 +30,7 @@ test('a channel is added, shows its secret once, and is deleted', inBrowser, asy
   await seeText(page, 'team, disabled')
   await page.locator('main button ::-p-text(Delete)').click()
   await page.locator('dialog button ::-p-text(Delete)').click()
-  await seeText(page, 'nobody hears of an alert')
+  await seeText(page, 'There are no channels')
   assert.deepEqual(channels.list(), [])
   assert.deepEqual(complaints, [])
 })

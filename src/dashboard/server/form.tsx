@@ -1,6 +1,7 @@
 // A dialog with fields. Enter sends it, and what the server refuses is said next to the buttons.
 import { type ComponentProps, type ReactNode, useId, useRef } from 'react'
 import { Refusal, uncertain } from '../controls/action.tsx'
+import dialog from '../controls/dialog.module.css'
 import { Modal } from '../controls/dialog.tsx'
 import { usePress } from '../controls/press.ts'
 import styles from './form.module.css'
@@ -25,7 +26,7 @@ export function Form<Result>({ title, submit, request, onAccepted, onClose, chil
     <Modal label={title} onClose={onClose}>
       <form
         ref={form}
-        className={styles.form}
+        className={dialog.form}
         onSubmit={(event) => {
           event.preventDefault()
           if (!isPending) press()
@@ -35,7 +36,7 @@ export function Form<Result>({ title, submit, request, onAccepted, onClose, chil
         {children}
         {isUncertain && <span role="status">{uncertain}</span>}
         {error && <Refusal error={error} />}
-        <p className={styles.buttons}>
+        <p className={dialog.actions}>
           <button type="button" onClick={onClose}>
             Cancel
           </button>

@@ -14,6 +14,7 @@ import { ChannelForm } from './channel-form.tsx'
 import { Item, Items } from './items.tsx'
 import { channelsQuery, deliveriesQuery } from './queries.ts'
 import { Read } from './read.tsx'
+import { Removal } from './removal.tsx'
 import styles from './server.module.css'
 import { ServerPage } from './server-page.tsx'
 
@@ -37,7 +38,9 @@ export function NotificationsPage() {
         {(list) =>
           list.length === 0 ? (
             <div>
-              <p className="quiet">There is no channel: nobody hears of an alert. A terminal adds one by</p>
+              <p className="quiet">
+                There are no channels, so alerts send no messages. In a terminal, add one with
+              </p>
               <Code text="berth notify add webhook ops --url https://ops.example.com/berth" />
             </div>
           ) : (
@@ -78,7 +81,6 @@ function SecretDialog({ channel, onClose }: { channel: Channel; onClose(): void 
 }
 
 function ChannelItem({ channel }: { channel: Channel }) {
-  const [isAsking, setAsking] = useState(false)
   const { id, name, kind, enabled, min_severity: from, services, codes, last_delivery: last } = channel
   const path = `/notification-channels/${id}`
   const target = channel.url ?? channel.to?.join(', ') ?? channel.host
@@ -102,9 +104,9 @@ function ChannelItem({ channel }: { channel: Channel }) {
           <Action kind="small" run={send<Channel>('PATCH', path, { enabled: !enabled })}>
             {enabled ? 'Disable' : 'Enable'}
           </Action>
-          <button type="button" data-kind="small" onClick={() => setAsking(true)}>
-            Delete…
-          </button>
+          <Removal label="Delete" name={name} path={path} berth={`berth notify rm ${name}`}>
+            Its messages that wait are canceled.
+          </Removal>
         </>
       }
     >
@@ -113,20 +115,6 @@ function ChannelItem({ channel }: { channel: Channel }) {
           {wordOf(last.status)} <Age at={last.at} />
           {last.error && `: ${last.error}`}
         </p>
-      )}
-      {isAsking && (
-        <Dialog
-          title={`Delete ${name}?`}
-          onClose={() => setAsking(false)}
-          actions={
-            <Action kind="danger" run={send<void>('DELETE', path)} onAccepted={() => setAsking(false)}>
-              Delete
-            </Action>
-          }
-        >
-          <p>Its messages that wait are canceled.</p>
-          <Command berth={`berth notify rm ${name}`} request={{ method: 'DELETE', path }} />
-        </Dialog>
       )}
     </Item>
   )

@@ -5,12 +5,12 @@ import type { BackupPlace, BackupPlaceTest } from '../../api/backup-place.ts'
 import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
 import { Command } from '../controls/command.tsx'
-import { Dialog } from '../controls/dialog.tsx'
 import { toSentence } from '../shell/problem.tsx'
 import { Field, type Fields, Form } from './form.tsx'
 import { Item, Items } from './items.tsx'
 import { placesQuery } from './queries.ts'
 import { Read } from './read.tsx'
+import { Removal } from './removal.tsx'
 import styles from './server.module.css'
 import { ServerPage } from './server-page.tsx'
 
@@ -79,7 +79,6 @@ function Place({
 }: {
   place: BackupPlace
 }) {
-  const [isAsking, setAsking] = useState(false)
   const path = `/backup-places/${encodeURIComponent(name)}`
   return (
     <Item
@@ -97,28 +96,14 @@ function Place({
             </Action>
           )}
           {kind === 's3' && (
-            <button type="button" data-kind="small" onClick={() => setAsking(true)}>
-              Remove…
-            </button>
+            <Removal label="Remove" name={name} path={path} berth={`berth backup-places rm ${name}`}>
+              The bucket and its objects stay.
+            </Removal>
           )}
         </>
       }
     >
       <code>{location}</code>
-      {isAsking && (
-        <Dialog
-          title={`Forget ${name}?`}
-          onClose={() => setAsking(false)}
-          actions={
-            <Action kind="danger" run={send<void>('DELETE', path)} onAccepted={() => setAsking(false)}>
-              Forget
-            </Action>
-          }
-        >
-          <p>The bucket and its objects stay.</p>
-          <Command berth={`berth backup-places rm ${name}`} request={{ method: 'DELETE', path }} />
-        </Dialog>
-      )}
     </Item>
   )
 }

@@ -78,7 +78,7 @@ export function pagesOf({ newest }: Stage): Record<string, StagedPage> {
     },
     'notifications-new': {
       path: '/server/notifications',
-      texts: ['nobody hears of an alert'],
+      texts: ['There are no channels'],
       press: ['Add channel'],
       shows: ['Problems only'],
     },
