@@ -189,7 +189,7 @@ export const Datastore = z
     username: z.string().describe('The user of the connection strings.'),
     password: text.describe(masked),
     host_port: whole.describe(
-      'The port on the host; another one only if it was taken while the container was down.',
+      'The port on the host; null until it is allocated. Another one only if it was taken during a stop.',
     ),
     internal_host: z.string().describe('Address for services.'),
     internal_port: z.int().describe('The port for services.'),

@@ -117,8 +117,8 @@ async function show(cli: Cli, id: string): Promise<void> {
   if (out.isJson) return out.json(alert)
   const { severity, status, rule, created_at, last_at, acknowledged_by, recovered_at } = alert
   out.print(out.paint('bold', plain(alert.title)))
-  for (const line of `${alert.body}\n${alert.command ?? ''}`.split('\n'))
-    if (line) out.print(`  ${plain(line)}`)
+  const details = [...alert.body.split('\n'), alert.command ?? ''].filter((line) => line !== '')
+  for (const line of details) out.print(`  ${plain(line)}`)
   const facts = [
     ['RULE', rule],
     ['SEVERITY', severity],
