@@ -47,7 +47,7 @@ const batchRuns = 1000
 const limits: RetentionLimits = { keepDeploys: 50, keepRuns: 200, logBytes: 2 * 1024 * 1024 }
 const weekMs = 7 * 24 * 60 * 60 * 1000
 const settledMs = 10 * 60 * 1000
-const batchesPerLook = 25
+const batchesPerLook = 10
 /** Logs stay in memory for a while after their last use: more of them the faster the machine is. */
 const calmMs = 20_000
 /** The second half must not take more than the first by more than this. */
