@@ -55,7 +55,12 @@ export const otherFaults = {
       async (engine) => engine.resume(),
     ),
   'the worker of HAProxy is killed': (stage) =>
-    disturbEdge(stage, (site) => end(site.processes().workers.slice(0, 1))),
+    disturbEdge(stage, async (site) => {
+      const { master, workers } = site.processes()
+      await end(workers.slice(0, 1))
+      // It ends with the first worker that dies, and may take a second for that.
+      if (workers.length > 0) await gone([master])
+    }),
   'HAProxy is killed': (stage) => disturbEdge(stage, (site) => end([site.processes().master])),
   'HAProxy hangs': (stage) =>
     disturbEdge(stage, async (site) => {
@@ -108,6 +113,10 @@ async function disturbEdge({ drill, part }: Stage, disturb: (site: EdgeProcesses
 /** Resolves when they are gone: until then they may respond. */
 async function end(pids: number[]): Promise<void> {
   kill(pids, 'SIGKILL')
+  await gone(pids)
+}
+
+async function gone(pids: number[]): Promise<void> {
   while (pids.some((pid) => pid > 0 && existsSync(`/proc/${pid}`))) await sleep(10)
 }
 

@@ -24,8 +24,8 @@ const chart: ChartCopy = {
 }
 /** Properties that are fixed at creation. */
 const fixed = 'id name kind version database username password created_at internal_url'.split(' ')
-/** Once they are there. A killed Docker may keep a port that nothing uses until its next restart. */
-const fixedByDocker = ['host_port', 'external_url']
+/** Once they are there, unless the daemon says that the port is in use: a killed Docker may keep it. */
+const fixedOnceThere = ['host_port', 'external_url']
 
 export async function checkPromises(api: Api, book: Book): Promise<void> {
   const { ledger } = book.drill
@@ -40,12 +40,16 @@ export async function checkPromises(api: Api, book: Book): Promise<void> {
   }
 }
 
+const isAboutPort = (line: string, name: string) =>
+  line.includes('the port of a datastore is in use') && line.includes(`"datastore":"${name}"`)
+
 async function checkRecord(api: Api, { drill }: Book, entry: DatastoreEntry): Promise<void> {
-  const { ledger, incidents } = drill
+  const { ledger, victim } = drill
   const { name, id, answer, wanted } = entry
   const { status, body } = await api.call('GET', `/datastores/${id}`)
   if (status !== 200) return ledger.addViolation('no datastore is lost', `${name} ${id}: ${status}`)
-  const there = incidents.wasEngineAway(0) ? [] : fixedByDocker.filter((key) => answer[key] !== null)
+  const hasMoved = victim.log.some((line) => isAboutPort(line, name))
+  const there = fixedOnceThere.filter((key) => answer[key] !== null && !hasMoved)
   // The password is one of them, so values are not logged.
   for (const key of [...fixed, ...there].filter((key) => body[key] !== answer[key]))
     ledger.addViolation('fixed properties do not change', `${name}: ${key} changed`)
