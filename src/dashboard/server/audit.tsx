@@ -117,7 +117,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
       tone={toneFor(entry)}
       title={
         <>
-          {action} {about}
+          {about ? `${action} ${about}` : action}
           {service !== about && service && ` of ${service}`}
           {code && `: ${code}`}
         </>
