@@ -35,6 +35,11 @@ export interface TestRegistry {
   stop(): Promise<void>
 }
 
+interface Content {
+  page: string
+  changes: string[]
+}
+
 /** The account of a registry with credentials. */
 export const account = { username: 'ada', password: 'canary-pass-r3g1stry' }
 /** The account in htpasswd format (bcrypt, the only one that the registry accepts). */
@@ -71,8 +76,7 @@ export async function startRegistry(
   await start()
   return {
     host,
-    push: (name, page, changes = []) =>
-      pushPage(engine, `${host.replace('127.0.0.1', 'localhost')}/${name}`, page, changes),
+    push: (name, page, changes = []) => pushPage(engine, host, name, { page, changes }),
     async pull(name) {
       await text(await engine.docker.pull(`${host}/${name}`, isPrivate ? { authconfig: account } : {}))
     },
@@ -131,33 +135,45 @@ function addressOf(registry: ChildProcess): Promise<string> {
   })
 }
 
-// Pushes through the name `localhost`, so that the engine's images of this registry stay untouched.
-async function pushPage(engine: Engine, name: string, page: string, changes: string[]): Promise<string> {
+// Pushes through the name `localhost`, so that the engine's images of this registry stay untouched. The image
+// gets its tag when the engine no longer has it: else a pull of the tag could meet its removal.
+async function pushPage(engine: Engine, host: string, name: string, content: Content): Promise<string> {
   const { docker } = engine
-  const split = name.lastIndexOf(':')
-  const [repo, tag] = [name.slice(0, split), name.slice(split + 1)]
+  const [repository, tag] = name.split(':') as [string, string]
+  const repo = `${host.replace('127.0.0.1', 'localhost')}/${repository}`
+  const id = randomBytes(16).toString('hex')
   const container = await docker.createContainer({ Image: (await baseImages()).busybox, Cmd: ['true'] })
   try {
     const files = pack()
-    files.entry({ name: 'www/index.html' }, page)
+    files.entry({ name: 'www/index.html' }, content.page)
     // A unique layer that no other image has.
-    files.entry({ name: 'www/id' }, randomBytes(16).toString('hex'))
+    files.entry({ name: 'www/id' }, id)
     files.finalize()
     await container.putArchive(await buffer(files), { path: '/' })
     const serve = ['sh', '-c', 'trap "exit 0" TERM; httpd -f -p ${PORT} -h /www & wait']
-    await container.commit({ repo, tag, changes: [`CMD ${JSON.stringify(serve)}`, ...changes] })
+    await container.commit({ repo, tag: id, changes: [`CMD ${JSON.stringify(serve)}`, ...content.changes] })
   } finally {
     await container.remove()
   }
   try {
-    const stream = await docker.getImage(repo).push({ tag, authconfig: account })
-    const response = await text(stream)
-    const digest = /"Digest":"(sha256:[0-9a-f]{64})"/.exec(response)?.[1]
-    if (!digest) throw new Error(`${name} could not be pushed: ${response}`)
-    return digest
+    const response = await text(await docker.getImage(repo).push({ tag: id, authconfig: account }))
+    if (!response.includes('"Digest"')) throw new Error(`${name} could not be pushed: ${response}`)
   } finally {
-    await docker.getImage(name).remove()
+    await docker.getImage(`${repo}:${id}`).remove()
   }
+  return copyTag(`http://${host}/v2/${repository}/manifests`, id, tag)
+}
+
+/** Returns the digest. */
+async function copyTag(manifests: string, from: string, to: string): Promise<string> {
+  const type = 'application/vnd.docker.distribution.manifest.v2+json'
+  const authorization = `Basic ${btoa(`${account.username}:${account.password}`)}`
+  const manifest = await fetch(`${manifests}/${from}`, { headers: { accept: type, authorization } })
+  const headers = { 'content-type': type, authorization }
+  const copy = await fetch(`${manifests}/${to}`, { method: 'PUT', headers, body: await manifest.text() })
+  const digest = copy.headers.get('docker-content-digest')
+  if (!digest) throw new Error(`the tag ${to} was not published: ${copy.status} ${await copy.text()}`)
+  return digest
 }
 
 async function listNames({ docker }: Engine, host: string): Promise<string[]> {

@@ -15,7 +15,7 @@ import {
   removePulledName,
   resolveDigest,
 } from '../../../docker/images/pull.ts'
-import { codeOf, Failure, messageOf } from '../../../errors.ts'
+import { codeOf, messageOf } from '../../../errors.ts'
 import { guardDockerDisk } from '../../disk/disk.ts'
 import type { DeployPhase } from '../phase.ts'
 
@@ -27,11 +27,6 @@ interface Pull {
   isRepeated: boolean
 }
 
-/**
- * Docker gives an image a new name although the removal of its last other name is under way, and then removes
- * that one too: another service may have had the same image.
- */
-const maxAttempts = 3
 /** How many deploys are searched for an image from the same repository. */
 const maxDeploysSearched = 500
 
@@ -74,16 +69,12 @@ async function obtainFromRegistry(pull: Pull): Promise<string> {
   const digest = requested.digest ?? (await resolveDigest(ports.engine, { reference, credentials, signal }))
   if (requested.digest === null) log.info(`${reference} is ${digest}`)
   const name = pinnedName(requested, digest)
-  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const earlier = await findEarlier(pull, (image) => image.digest === digest)
-    if (earlier) {
-      log.info('it is already present')
-      await tagAsOurs(pull, earlier.image)
-    } else await nameLocks.run(name, signal, () => pullByDigest(pull, name, credentials))
-    if (await inspectImage(ports.engine, pull.image)) return withDigest(requested, digest)
-    log.info('it was removed again: pulling again')
-  }
-  throw new Failure('image_gone', `the image ${name} is removed as soon as it is pulled`)
+  const earlier = await findEarlier(pull, (image) => image.digest === digest)
+  if (earlier) {
+    log.info('it is already present')
+    await tagAsOurs(pull, earlier.image)
+  } else await nameLocks.run(name, signal, () => pullByDigest(pull, name, credentials))
+  return withDigest(requested, digest)
 }
 
 /** Without it, two deploys of one image would pull the name from under each other. */

@@ -9,7 +9,7 @@ import { giveEmptyDisk } from '../../../docker/containers/disk-owner.ts'
 import type { InstanceSpec } from '../../../docker/containers/spec.ts'
 import { ensureVolume } from '../../../docker/containers/volumes.ts'
 import { containerName, diskKind, diskName, labels } from '../../../docker/engine/names.ts'
-import { inspectImage } from '../../../docker/images/images.ts'
+import { type Image, inspectImage } from '../../../docker/images/images.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import type { ServiceProperty } from '../../../domain/env-references.ts'
 import { listens, wantedInstances } from '../../../domain/service-types.ts'
@@ -19,6 +19,7 @@ import { count } from '../../../quantities.ts'
 import { lookUpDatastore } from '../../datastore/access.ts'
 import type { DefaultLimits } from '../../engine/ports.ts'
 import { allocateAddress } from '../../isolation/isolation.ts'
+import { pullImage } from '../build/pull.ts'
 import { removePreDeploy, stopInstances } from '../end/drain.ts'
 import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -32,6 +33,8 @@ import {
   withDefaults,
   withPort,
 } from './environment.ts'
+
+const maxPulls = 3
 
 export interface StartInput {
   image: string
@@ -86,8 +89,7 @@ function scheduleOf({ schedule, timezone }: ServiceRow): string {
 export async function resolveEnvironment(phase: DeployPhase, input: StartInput): Promise<ChosenPort> {
   const { ports, id, service, release } = phase
   const { settings } = release
-  const image = await inspectImage(ports.engine, input.image)
-  if (!image) throw new Failure('image_gone', `the image ${input.image} no longer exists`)
+  const image = await ensureImage(phase, input.image)
   const lookup: Lookup = (kind, name, property) => resolveProperty(ports, kind, name, property)
   const vars = release.resolved ?? resolveReferences(release.env, lookup)
   // Once resolved, the env includes Berth's PORT.
@@ -96,18 +98,38 @@ export async function resolveEnvironment(phase: DeployPhase, input: StartInput):
   if (release.resolved) return chosen
   const { port } = chosen
   await logEnvironmentWarnings(phase, vars)
-  const source = ports.storage.actors.record(id)?.source as DeploySource | undefined
   const resolved = withDefaults(withPort(settings, vars, port), {
     PORT: String(port),
     BERTH_SERVICE_ID: service.id,
     BERTH_SERVICE_NAME: service.name,
     BERTH_DEPLOY_ID: id,
     BERTH_GIT_COMMIT: input.commitSha ?? '',
-    BERTH_GIT_BRANCH: source?.branch ?? '',
+    BERTH_GIT_BRANCH: sourceOf(phase)?.branch ?? '',
     BERTH_URL: urlOf(service, ports.publication) ?? '',
   })
   await ports.storage.releases.resolve(id, resolved)
   return chosen
+}
+
+/**
+ * Docker gives a pulled image its name although the removal of its last other name is under way, and then
+ * removes the new one too: another service may have had the same image. It is pulled again.
+ */
+async function ensureImage(phase: DeployPhase, name: string): Promise<Image> {
+  const source = sourceOf(phase)
+  for (let pulls = 0; ; pulls++) {
+    const image = await inspectImage(phase.ports.engine, name)
+    if (image) return image
+    if (source?.kind !== 'image' || pulls === maxPulls) {
+      throw new Failure('image_gone', `the image ${name} no longer exists`)
+    }
+    phase.log.info('the image was removed from Docker after the pull')
+    await pullImage(phase, { source })
+  }
+}
+
+function sourceOf({ ports, id }: DeployPhase): DeploySource | undefined {
+  return ports.storage.actors.record(id)?.source as DeploySource | undefined
 }
 
 /** Logs settings that the instances get in a different form than configured. */
