@@ -44,7 +44,7 @@ import { openFirewall } from '../firewall/firewall.ts'
 import type { Logger } from '../logger.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openEdge } from './edge.ts'
-import { reconcile } from './reconcile.ts'
+import { reconcile, removeNameless } from './reconcile.ts'
 
 interface PortsOptions {
   config: Config
@@ -75,6 +75,7 @@ export function openPorts(
     ...parts,
     subnet: config.subnet,
     reconcile: () => reconcile(parts),
+    removeNameless: () => removeNameless(parts),
     onOpen: (network) => {
       logNetwork(network, config.subnet, logger)
       watch.open(network)

@@ -6,7 +6,7 @@ import { removeTree } from '../archive/removal.ts'
 import type { Instances, ListFilter } from '../docker/containers/instances.ts'
 import { listFormerContainers, listFormerImages } from '../docker/engine/former-names.ts'
 import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
-import { listImages, removeImage } from '../docker/images/images.ts'
+import { listImages, removeImage, removeNamelessImages } from '../docker/images/images.ts'
 import { imagesInUse, ownerState } from '../effects/engine/images-in-use.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
 import type { SharedPorts } from '../effects/ports.ts'
@@ -29,6 +29,12 @@ export async function reconcile(ports: Parts): Promise<void> {
   await removeWorkDirectories(ports, isCaredFor)
   await removeOrLog(ports, 'archives', () => removeFormerArchives(ports))
   await removeRows(ports, isCaredFor, isKnown, images)
+}
+
+/** A Docker that was killed while it removed an image may have removed only the name. */
+export async function removeNameless(ports: Parts): Promise<void> {
+  const { engine, owner } = ports
+  await removeOrLog(ports, 'images without a name', () => removeNamelessImages(engine, owner))
 }
 
 /** An object that keeps its former name is tried again at the next start. */

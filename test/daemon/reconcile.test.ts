@@ -3,9 +3,15 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { reconcile } from '../../src/daemon/reconcile.ts'
-import { formerContainerName, imageName, treeName } from '../../src/docker/engine/names.ts'
-import { listImages, tagImage } from '../../src/docker/images/images.ts'
+import { reconcile, removeNameless } from '../../src/daemon/reconcile.ts'
+import {
+  formerContainerName,
+  imageName,
+  labelFilter,
+  ownerLabels,
+  treeName,
+} from '../../src/docker/engine/names.ts'
+import { inspectImage, listImages, tagImage } from '../../src/docker/images/images.ts'
 import type { Storage } from '../../storage/index.ts'
 import { createIds } from '../../storage/store/ids.ts'
 import { findLeftovers } from '../support/daemon/leftovers.ts'
@@ -142,4 +148,23 @@ long('former names are replaced while containers run, also after a kill in betwe
       .concat(kept)
       .sort(),
   )
+})
+
+test('an image that lost its name in an interrupted removal is removed, and others stay', async (t) => {
+  const { site, storage } = await openServer(t)
+  const { engine, owner, images } = site
+  const container = await engine.docker.createContainer({ Image: images.busybox, Cmd: ['true'] })
+  t.after(() => container.remove())
+  const nameless = async (serverId: string) => {
+    const labels = labelFilter(ownerLabels({ ...owner, serverId }))
+    const { Id } = await container.commit({ changes: labels.map((label) => `LABEL ${label}`) })
+    return Id as string
+  }
+  const [ours, other] = [await nameless(owner.serverId), await nameless('another')]
+  t.after(() => engine.docker.getImage(other).remove())
+
+  await removeNameless(hostOf(site, storage))
+
+  assert.equal(await inspectImage(engine, ours), null)
+  assert.ok(await inspectImage(engine, other))
 })

@@ -4,7 +4,7 @@ import { posix } from 'node:path'
 import type { ImageInspectInfo } from 'dockerode'
 import { Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
-import { type ImageOrigin, type Owner, parseImageName } from '../engine/names.ts'
+import { type ImageOrigin, type Owner, ownerFilter, parseImageName } from '../engine/names.ts'
 
 export interface Image {
   id: string
@@ -46,6 +46,15 @@ export async function removeImage({ call, docker }: Engine, owner: Owner, name: 
   await acceptStatus(
     404,
     call(`remove the image ${name}`, () => docker.getImage(name).remove()),
+  )
+}
+
+/** Those that were built for this owner. Docker prunes for one caller at a time. */
+export async function removeNamelessImages({ call, docker }: Engine, owner: Owner): Promise<void> {
+  const filters = { dangling: ['true'], label: ownerFilter(owner) }
+  await acceptStatus(
+    409,
+    call('remove images without a name', (abortSignal) => docker.pruneImages({ filters, abortSignal })),
   )
 }
 

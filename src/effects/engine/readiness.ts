@@ -12,6 +12,8 @@ export interface EngineReadinessOptions extends Pick<EnginePorts, 'engine' | 'ow
   subnet: string
   /** Runs once, before the first effect uses the engine. */
   reconcile: () => Promise<void>
+  /** Runs each time the engine becomes ready: no build runs then, whose image has no name for a moment. */
+  removeNameless: () => Promise<void>
   /** The network that all instances get, passed on each time the engine becomes ready. */
   onOpen: (network: Network) => void
   /** The engine has objects with this prefix that belong to another server: the daemon must not continue. */
@@ -40,6 +42,7 @@ export function createEngineReadiness(options: EngineReadinessOptions): Pick<Eng
     const found = await ensureNetwork(engine, options.owner, options.subnet)
     if (!isReconciled) await options.reconcile()
     isReconciled = true
+    await options.removeNameless()
     network = { name: found.name, range: addressRange(found.subnet), gateway: found.gateway }
     options.onOpen(found)
     return network

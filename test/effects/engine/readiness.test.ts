@@ -32,6 +32,7 @@ function readinessOf(
     storage: { predecessors: () => [] },
     subnet: testSubnet,
     reconcile: async () => void done.push('reconciled'),
+    removeNameless: async () => undefined,
     onForeignObjects: (failure) => done.push(failure.message),
     onOpen: (network) => opened.push(network),
     ...changes,
