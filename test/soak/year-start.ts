@@ -1,5 +1,5 @@
 // Copies a data directory into an empty folder, starts store and supervisor of the copy some times, and
-// prints the shortest time in milliseconds: other work of the machine only makes a start longer.
+// prints the least processor time in milliseconds. The time on the clock grows with the load of the machine.
 import { catalogue } from '../../machines/index.ts'
 import { createLogger } from '../../src/logger.ts'
 import { Supervisor } from '../../src/supervisor/supervisor.ts'
@@ -7,25 +7,25 @@ import { openStorage } from '../../storage/index.ts'
 import { copyServer } from '../../storage/server-copy.ts'
 import { endlessEffects } from '../support/storage/parked-kinds.ts'
 
-const tries = 3
+const tries = 5
 const onPanic = (reason: string) => {
   throw new Error(reason)
 }
 
 async function start(directory: string): Promise<number> {
-  const startedAt = performance.now()
+  const before = process.cpuUsage()
   const storage = await openStorage(directory, { onPanic })
   const supervisor = new Supervisor({ storage, catalogue, logger: createLogger({ level: 'silent' }) })
   supervisor.provide(endlessEffects())
   await supervisor.restore()
-  const tookMs = performance.now() - startedAt
+  const { user, system } = process.cpuUsage(before)
   await supervisor.stop()
   await storage.close()
-  return tookMs
+  return (user + system) / 1000
 }
 
 const [dataDir, copy] = process.argv.slice(2) as [string, string]
 await copyServer(dataDir, copy)
-let shortestMs = Number.POSITIVE_INFINITY
-for (let count = 0; count < tries; count++) shortestMs = Math.min(shortestMs, await start(copy))
-console.log(shortestMs)
+let leastMs = Number.POSITIVE_INFINITY
+for (let count = 0; count < tries; count++) leastMs = Math.min(leastMs, await start(copy))
+console.log(leastMs)

@@ -110,7 +110,7 @@ function beProgram(): () => void {
 
 const starter = fileURLToPath(new URL('year-start.ts', import.meta.url))
 
-/** How long a server takes to start with what this one has. */
+/** The processor time that a server takes to start with what this one has. */
 async function startCopy(dataDir: string, copy: string): Promise<number> {
   mkdirSync(copy)
   try {
@@ -182,7 +182,7 @@ function lineOf(
     `data ${mebibytes(directoryBytes)}`,
     `heap ${mebibytes(heapBytes)}`,
     `${descriptors} descriptors`,
-    `start ${startMs.toFixed(0)} ms`,
+    `start ${startMs.toFixed(1)} ms`,
     `after ${(tookMs / 60_000).toFixed(1)} min`,
   ].join(' · ')
 }
