@@ -126,14 +126,21 @@ function createHistory() {
   return { isNew, since }
 }
 
-/** True too when so much happened since that the engine forgot (it keeps 256 events); that does no harm. */
+/** True too when so much happened since that the engine forgot: it keeps 256 events. */
 export async function wasEngineRestarted(
-  { call, docker }: Engine,
+  engine: Engine,
   { containerId, startedAt }: InstanceState,
 ): Promise<boolean> {
-  if (startedAt === null) return false
-  const filters = { container: [containerId], event: ['start' as const] }
-  const since = Date.parse(startedAt) / 1000 - 1
+  return startedAt !== null && isForgotten(engine, { containerId, event: 'start', at: startedAt })
+}
+
+/** Whether the engine no longer knows the event of a container, which was not before `at`. */
+export async function isForgotten(
+  { call, docker }: Engine,
+  { containerId, event, at }: { containerId: string; event: 'create' | 'start'; at: string },
+): Promise<boolean> {
+  const filters = { container: [containerId], event: [event] }
+  const since = Date.parse(at) / 1000 - 1
   // What is past already: the answer ends with it.
   const until = Date.now() / 1000
   const events = await call('look back at events', (abortSignal) =>

@@ -10,7 +10,7 @@ import { withTimeout } from '../../async/with-timeout.ts'
 import { isOutOfMemory } from '../../docker/containers/exit-explanation.ts'
 import { isEnded } from '../../docker/containers/instance-state.ts'
 import type { InstanceSpec, InstanceState } from '../../docker/containers/instances.ts'
-import { wasEngineRestarted } from '../../docker/engine/events.ts'
+import { isForgotten, wasEngineRestarted } from '../../docker/engine/events.ts'
 import { jobKind, jobName } from '../../docker/engine/names.ts'
 import { inspectImage } from '../../docker/images/images.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
@@ -64,6 +64,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
     throw new Failure('image_gone', `the image ${input.image} no longer exists: it was removed from Docker`)
   }
   const spec = await buildSpec(ports, input, service, signal)
+  if (found) await requireNotStarted(ports, input.id, found)
   if (!found) {
     openActorLog(ports, 'job', input.id).info(announcement(input), { mark: 'running' })
     // A kill after the start must not lose it.
@@ -71,6 +72,15 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
   }
   await ensureDisk(ports, service, spec)
   return ports.instances.ensure(spec, signal)
+}
+
+/** An engine that ended while it started the command may not know that the command ran. It never runs twice. */
+async function requireNotStarted({ engine, storage }: JobRunPorts, id: string, found: InstanceState) {
+  const at = storage.actors.record<'job-run'>(id)!.created_at
+  const { containerId } = found
+  if (!(await isForgotten(engine, { containerId, event: 'create', at }))) return
+  const message = 'the Docker engine was restarted while it started the command, which may have run'
+  throw new Failure('docker_error', message, 'run it again if it did not')
 }
 
 function inputLost(): Failure {
