@@ -74,7 +74,7 @@ async function begin(ports: JobRunPorts, input: RunStart, signal: AbortSignal): 
   return ports.instances.ensure(spec, signal)
 }
 
-/** An engine that ended while it started the command may not know that the command ran. It never runs twice. */
+/** An engine that ended while it started the command may not know that it ran. No command runs twice. */
 async function requireNotStarted({ engine, storage }: JobRunPorts, id: string, found: InstanceState) {
   const at = storage.actors.record<'job-run'>(id)!.created_at
   const { containerId } = found
