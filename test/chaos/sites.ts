@@ -122,7 +122,7 @@ function openPart(drill: Drill, all: Site[]): Sites {
     checkRows: () => undefined,
     // Also while Docker restarts the edge.
     expectedErrors: [
-      'the edge container had ended and was recreated',
+      'the edge container had ended and was started again',
       'requests to the public ports may not reach this edge',
     ],
     loggedIds: () => all.flatMap(({ deployIds }) => deployIds),

@@ -1,7 +1,7 @@
 // The edge container: HAProxy in the network of the host, with next to no rights.
 // A running one is never replaced in place: it has open connections. An upgrade starts another one.
-import type { ContainerCreateOptions } from 'dockerode'
-import { Failure } from '../../errors.ts'
+import type { Container, ContainerCreateOptions } from 'dockerode'
+import { codeOf, Failure } from '../../errors.ts'
 import { acceptStatus, type Engine, orNull } from '../engine/client.ts'
 import { edgeKind, labelFilter, labels, type Owner, ownerLabels } from '../engine/names.ts'
 import { readLines } from '../logs/instance-log.ts'
@@ -33,7 +33,10 @@ export interface EdgeEnd {
   output: string
 }
 
-/** Returns how the previous container ended, because its log goes with it; null if none ended. */
+/**
+ * Returns how the container ended before; null if it did not. Docker restarts an ended one itself, at any
+ * moment, so it is started and not replaced: it may serve again by now. One that Docker cannot start is.
+ */
 export async function ensureEdgeContainer(
   engine: Engine,
   owner: Owner,
@@ -44,8 +47,13 @@ export async function ensureEdgeContainer(
   const name = edgeName(owner, spec.generation)
   const found = await findOwnOrRefuse(scope, name)
   if (found?.info.State.Running && !found.info.State.Restarting) return null
+  const start = (container: Container) => {
+    const starting = (abortSignal: AbortSignal) => container.start({ abortSignal })
+    return acceptStatus(304, engine.call(`start ${name}`, starting, { signal, timeoutMs: startTimeoutMs }))
+  }
   const hasRun = found !== null && found.info.State.Status !== 'created'
   const end = hasRun ? await readEnd(engine, found) : null
+  if (hasRun && (await start(found.container).then(() => true, isRefused))) return end
   if (found) await removeContainer(scope, found)
   const options = containerOptions(owner, spec)
   const container = await engine.call(
@@ -53,12 +61,14 @@ export async function ensureEdgeContainer(
     (abortSignal) => engine.docker.createContainer({ ...options, abortSignal }),
     { signal },
   )
-  const start = engine.call(`start ${name}`, (abortSignal) => container.start({ abortSignal }), {
-    signal,
-    timeoutMs: startTimeoutMs,
-  })
-  await acceptStatus(304, start)
+  await start(container)
   return end
+}
+
+/** False if Docker refused; throws if it did not respond. */
+function isRefused(error: unknown): false {
+  if (codeOf(error) !== 'docker_error') throw error
+  return false
 }
 
 /** Not there is fine. */

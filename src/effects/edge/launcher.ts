@@ -78,7 +78,7 @@ export function containerLauncher({ ports, docker, image }: LauncherParts): Laun
       const remove = () => removeEdgeContainer(engine, owner, generation)
       try {
         const end = await ensureEdgeContainer(engine, owner, spec, signal)
-        if (end) ports.logger.error(end, 'the edge container had ended and was recreated')
+        if (end) ports.logger.error(end, 'the edge container had ended and was started again')
         await waitUntilServing(ports, files, signal)
       } catch (error) {
         // A hanging container would count as running. After an abort the next start checks it.
