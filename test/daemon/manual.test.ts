@@ -131,8 +131,7 @@ async function accountsOf(t: Scope) {
   mkdirSync(join(root, 'ada'))
   createRepository(t, { root: join(root, 'ada'), name: 'shop.git' }).commit('First', { file: 'one' })
   const provider = await createGitProvider(t, { root })
-  const token = { login: 'ada', scopes: [], expiresAt: null, isRevoked: false }
-  provider.state.tokens.set('a-token', token)
+  provider.createToken('ada', { secret: 'a-token' })
   return provider
 }
 

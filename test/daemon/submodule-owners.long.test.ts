@@ -48,7 +48,7 @@ const requestsFor = ({ requests }: FakeProvider, path: string) =>
 test('a submodule of another owner gets the credentials only if the service names him', async (t) => {
   const { forge, repoUrl } = await openForge(t)
   const { api } = await startDaemon(t)
-  const token = forge.createToken('ada')
+  const token = forge.createToken('ada', { groups: ['team'] })
   await api.post('/git/connections', { provider: 'gitlab', base_url: forge.url, token })
   await create(api, repoUrl, 'foreign')
 

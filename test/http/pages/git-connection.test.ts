@@ -65,7 +65,9 @@ for (const screen of sized(screens.slice(0, 1), screens)) {
     `${title}: an account of GitLab is connected, the second time without its application`,
     inBrowser,
     async (t) => {
-      const [pages, provider] = [await startPages(t), await createGitProvider(t, { host: 'localhost' })]
+      const pages = await startPages(t)
+      const redirectUri = `${pages.url}/git/callback`
+      const provider = await createGitProvider(t, { host: 'localhost', redirectUri })
       await pages.signUp()
       const { page, complaints } = await openVisitor(await openChromium(t), screen)
       await page.goto(`${pages.url}/git/start?provider=gitlab&base_url=${provider.url}`)

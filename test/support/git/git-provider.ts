@@ -10,6 +10,7 @@ import { githubResponse } from './git-provider/github.ts'
 import { gitlabResponse } from './git-provider/gitlab.ts'
 import { oauthResponse } from './git-provider/oauth.ts'
 import { pageResponse } from './git-provider/pages.ts'
+import { accessStatus } from './git-provider/repositories.ts'
 import type { FakeRequest, FakeResponse, FakeState } from './git-provider/state.ts'
 import { type FakeUser, openUser } from './git-provider/user.ts'
 import { serveRepository } from './git-server.ts'
@@ -19,8 +20,12 @@ export type { FakeRequest, FakeResponse } from './git-provider/state.ts'
 export interface FakeProviderOptions {
   /** The folder of the bare repositories, as `owner/name.git`. */
   root?: string
-  /** The name of the host in addresses; 127.0.0.1 by default. */
+  /** The name of the host in addresses; by default its address. */
   host?: string
+  /** Where it listens; by default 127.0.0.1 and a free port. */
+  listen?: { address: string; port: number }
+  /** Where its OAuth application may send the browser back to. */
+  redirectUri?: string
   /** The number of repositories in lists. */
   repositories?: number
   /** Replaces the response to a request; null keeps it. */
@@ -34,29 +39,38 @@ export interface FakeProvider extends FakeUser {
 }
 
 export async function createGitProvider(t: Scope, options: FakeProviderOptions = {}): Promise<FakeProvider> {
+  const { redirectUri = 'https://berth.example.com/git/callback' } = options
   const state: FakeState = {
     url: '',
     repositories: options.repositories ?? 3,
+    indexOf: (place) => place,
     tokens: new Map(),
     codes: new Map(),
     apps: new Map(),
     refreshTokens: new Map(),
-    clients: new Map([['client', 'the client secret']]),
+    clients: new Map([['client', { secret: 'the client secret', redirectUris: [redirectUri] }]]),
     clockOffsetMs: 0,
+    publicRepositories: [],
     uninstalledRepositories: [],
     accessSeconds: 7200,
+    linksLastPage: true,
+    onGit: () => undefined,
+    answersLost: () => false,
+    isLimited: false,
   }
   const requests: FakeRequest[] = []
   const user = openUser(state)
   const server = createServer(
     (request, response) => void respond({ state, user, requests, options }, request, response),
   )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { address, port } = options.listen ?? { address: '127.0.0.1', port: 0 }
+  await new Promise<void>((resolve) => server.listen(port, address, resolve))
   t.after(() => {
     server.close()
     server.closeAllConnections()
   })
-  state.url = `http://${options.host ?? '127.0.0.1'}:${(server.address() as AddressInfo).port}`
+  const { origin } = new URL(`http://${options.host ?? address}:${(server.address() as AddressInfo).port}`)
+  state.url = origin
 
   return { url: state.url, requests, state, ...user }
 }
@@ -73,46 +87,37 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.url!.includes('.git/')) return serveIfAllowed({ state, requests, options }, request, response)
-  const seen = await readRequest(request)
+  const isGit = request.url!.includes('.git/')
+  const seen = await readRequest(request, !isGit)
   requests.push(seen)
-  const answer =
-    options.override?.(seen) ?? pageResponse(state, user, seen) ?? (await responseTo(state, seen))
-  if (answer !== 'hang') send(response, answer, state)
+  if (isGit) state.onGit(seen.path)
+  const changed = options.override?.(seen) ?? null
+  if (changed === 'hang') return
+  if (changed === null && isGit) return serveIfAllowed(state, seen, options.root!, request, response)
+  const answer = changed ?? pageResponse(state, user, seen) ?? (await responseTo(state, seen))
+  if (!state.answersLost(seen)) send(response, answer, state)
 }
 
 function serveIfAllowed(
-  { state, requests, options }: Omit<Serving, 'user'>,
+  state: FakeState,
+  seen: FakeRequest,
+  root: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const { authorization = '' } = request.headers
-  const [, password = ''] = Buffer.from(authorization.replace(/^Basic /, ''), 'base64')
-    .toString()
-    .split(':')
-  requests.push({ method: request.method!, path: request.url!, authorization, body: '' })
-  const isPublic = request.url!.includes('/public')
-  const name = /([^/]+)\.git\//.exec(request.url!)![1]!
-  const isNarrow = state.tokens.get(password)?.repositories?.includes(name) === false
-  if (!isPublic && (isNarrow || !isValid(state, password))) {
-    response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
-  } else serveRepository({ root: options.root! }, request, response)
+  const status = accessStatus(state, seen)
+  if (status === 200) serveRepository({ root }, request, response)
+  else response.writeHead(status, status === 401 ? { 'www-authenticate': 'Basic realm="git"' } : {}).end()
 }
 
-function isValid(state: FakeState, token: string): boolean {
-  const known = state.tokens.get(token)
-  return (
-    known !== undefined && !known.isRevoked && !(known.expiresAt && Date.parse(known.expiresAt) < Date.now())
-  )
-}
-
-async function readRequest(request: IncomingMessage): Promise<FakeRequest> {
+async function readRequest(request: IncomingMessage, hasBody: boolean): Promise<FakeRequest> {
   const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  if (hasBody) for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
   return {
     method: request.method!,
     path: request.url!,
     authorization: request.headers.authorization ?? '',
+    userAgent: request.headers['user-agent'] ?? '',
     body: Buffer.concat(chunks).toString(),
   }
 }
@@ -120,6 +125,9 @@ async function readRequest(request: IncomingMessage): Promise<FakeRequest> {
 async function responseTo(state: FakeState, request: FakeRequest): Promise<FakeResponse> {
   const { path } = request
   const missing: FakeResponse = { status: 404, body: { message: 'Not Found' } }
+  // GitLab redirects a repository without `.git`.
+  const [, bare, rest] = /^(\/[^?]+?)(\/info\/refs\?service=git-upload-pack)$/.exec(path) ?? []
+  if (bare) return { status: 301, headers: { location: `${state.url}${bare}.git${rest}` } }
   if (path.startsWith('/oauth/token') || path.startsWith('/login/oauth/'))
     return oauthResponse(state, request)
   if (path.startsWith('/api/v3/')) return (await githubResponse(state, request)) ?? missing

@@ -6,10 +6,13 @@ import type { AddressInfo } from 'node:net'
 import type { HostRules } from '../../../src/git/remote-host.ts'
 import type { Scope } from '../system/directory.ts'
 
+/** Where a git server of a test has the usual port of http: an ssh address has no port for it. */
+export const portlessAddress = '127.77.14.1'
+
 /** Git servers of tests listen on loopback. The `.invalid` names are resolved by the tests themselves. */
 export const testHostRules: HostRules = {
   denyPrivateHosts: false,
-  localHosts: ['127.0.0.1', 'localhost', 'git.invalid'],
+  localHosts: ['127.0.0.1', portlessAddress, 'localhost', 'git.invalid'],
 }
 
 export interface GitServerRequest {

@@ -12,12 +12,22 @@ import {
   updatedAt,
 } from './state.ts'
 
+const limitExceeded: FakeResponse = {
+  status: 403,
+  headers: { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '4999' },
+  body: {
+    message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
+    documentation_url: 'https://docs.github.com/rest/overview/rate-limits-for-the-rest-api',
+  },
+}
 const badCredentials: FakeResponse = { status: 401, body: { message: 'Bad credentials' } }
 
 export async function githubResponse(state: FakeState, request: FakeRequest): Promise<FakeResponse | null> {
   const path = request.path.slice('/api/v3'.length)
+  if (request.userAgent === '') return { status: 403, body: { message: 'Request forbidden by rules' } }
+  if (state.isLimited) return limitExceeded
   const conversion = /^\/app-manifests\/(\w+)\/conversions$/.exec(path)
-  if (conversion) return convert(state, conversion[1]!)
+  if (conversion) return request.method === 'POST' ? convert(state, conversion[1]!) : null
   if (path.startsWith('/app/')) return appResponse(state, request, path)
   const token = tokenOf(state, request)
   if (token === null) return badCredentials
@@ -29,10 +39,14 @@ export async function githubResponse(state: FakeState, request: FakeRequest): Pr
     }
     return { status: 200, headers, body: { login: token.login, id: 1, name: `${token.login} the user` } }
   }
-  const entries = pageOf(state, path, 'per_page', (index) => repository(state, token.login, index))
-  if (path.startsWith('/user/repos')) return { status: 200, body: entries }
-  if (path.startsWith('/installation/repositories')) {
-    return { status: 200, body: { total_count: state.repositories, repositories: entries.reverse() } }
+  const { entries, headers } = pageOf(state, path, 'per_page', (index) =>
+    repository(state, token.login, index),
+  )
+  const isInstallation = token.kind === 'installation'
+  if (path.startsWith('/user/repos') && !isInstallation) return { status: 200, headers, body: entries }
+  if (path.startsWith('/installation/repositories') && isInstallation) {
+    const body = { total_count: state.repositories, repositories: entries.reverse() }
+    return { status: 200, headers, body }
   }
   return null
 }
@@ -61,7 +75,7 @@ function convert(state: FakeState, code: string): FakeResponse {
   app.code = null
   const { id, slug, owner, pem } = app
   const secrets = { client_secret: app.clientSecret, webhook_secret: app.webhookSecret, pem }
-  const html_url = `${state.url}/apps/${slug}`
+  const html_url = `${state.url}/github-apps/${slug}`
   return {
     status: 201,
     body: { id, slug, html_url, owner: { login: owner }, client_id: `Iv1.${id}`, ...secrets },
@@ -95,11 +109,14 @@ async function appResponse(
     scopes: [],
     expiresAt,
     isRevoked: false,
-    installationId: found.id,
-    ...(repositories && { repositories }),
+    kind: 'installation',
+    groups: [],
+    repositories: repositories ?? null,
   })
   return { status: 201, body: { token, expires_at: expiresAt.replace('.000Z', 'Z') } }
 }
+
+const maxJwtSeconds = 10 * 60
 
 function installation(state: FakeState, { id, account, isSuspended }: FakeApp['installations'][number]) {
   return {
@@ -117,7 +134,8 @@ async function authenticatedApp(state: FakeState, { authorization }: FakeRequest
   for (const app of state.apps.values()) {
     const options = { issuer: String(app.id), algorithms: ['RS256'], currentDate, maxTokenAge: '10m' }
     const verified = await jwtVerify(jwt, app.publicKey, options).catch(() => null)
-    if (verified) return app
+    const { iat = 0, exp = Infinity } = verified?.payload ?? {}
+    if (verified && exp - iat <= maxJwtSeconds) return app
   }
   return null
 }

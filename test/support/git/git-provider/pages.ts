@@ -1,23 +1,29 @@
 // The pages of a provider, with a user who agrees to everything at once.
 import type { FakeRequest, FakeResponse, FakeState } from './state.ts'
-import type { FakeUser } from './user.ts'
+import { type FakeUser, findProblem } from './user.ts'
 
 /** Null for anything that is not a page. The account is the first part of the user's address, or `ada`. */
 export function pageResponse(state: FakeState, user: FakeUser, request: FakeRequest): FakeResponse | null {
   const { pathname, searchParams } = new URL(request.path, state.url)
   const stateParam = searchParams.get('state') ?? ''
-  if (pathname === '/settings/apps/new') {
+  const [, organization] = /^(?:\/organizations\/([^/]+))?\/settings\/apps\/new$/.exec(pathname) ?? []
+  if (pathname.endsWith('/settings/apps/new')) {
     const manifest = new URLSearchParams(request.body).get('manifest') ?? ''
     const { redirect_url } = JSON.parse(manifest) as { redirect_url: string }
-    return sendBack(redirect_url, { code: user.registerApp(manifest, 'ada'), state: stateParam })
+    return sendBack(redirect_url, {
+      code: user.registerApp(manifest, organization ?? 'ada'),
+      state: stateParam,
+    })
   }
-  const [, slug] = /^\/apps\/([^/]+)\/installations\/new$/.exec(pathname) ?? []
+  const [, slug] = /^\/github-apps\/([^/]+)\/installations\/new$/.exec(pathname) ?? []
   if (slug) {
     const installation_id = String(user.installApp(slug, 'ada'))
     const { setupUrl } = state.apps.get(slug)!
     return sendBack(setupUrl, { installation_id, setup_action: 'install', state: stateParam })
   }
   if (!/^\/(login\/)?oauth\/authorize$/.test(pathname)) return null
+  const problem = findProblem(state, searchParams)
+  if (problem !== null) return { status: 400, text: `<!doctype html><p>${problem}` }
   return sendBack(searchParams.get('redirect_uri')!, user.approve(`${state.url}${request.path}`, 'ada'))
 }
 

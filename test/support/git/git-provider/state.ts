@@ -6,6 +6,8 @@ export interface FakeRequest {
   /** With the query. */
   path: string
   authorization: string
+  userAgent: string
+  /** Empty for requests of git. */
   body: string
 }
 
@@ -19,14 +21,15 @@ export interface FakeResponse {
 
 export interface FakeToken {
   login: string
+  kind: 'personal' | 'oauth' | 'installation'
   scopes: string[]
+  /** Other owners whose repositories the account may read, such as its groups. */
+  groups: string[]
   /** RFC 3339. */
   expiresAt: string | null
   isRevoked: boolean
-  /** For the token of an installation. */
-  installationId?: number
-  /** The only repositories that it reads; missing means all. */
-  repositories?: string[]
+  /** The only repositories that it reads; null means all of its owners. */
+  repositories: string[] | null
 }
 
 export interface FakeApp {
@@ -47,35 +50,72 @@ export interface FakeApp {
 export interface FakeState {
   url: string
   repositories: number
+  /** The repository at a place of the list; 0 is the one that was updated last. */
+  indexOf: (place: number) => number
   tokens: Map<string, FakeToken>
-  codes: Map<string, { login: string; redirectUri: string; uses: number }>
+  codes: Map<string, { login: string; scopes: string[]; clientId: string; redirectUri: string; uses: number }>
   apps: Map<string, FakeApp>
-  refreshTokens: Map<string, { login: string; uses: number }>
-  /** Client id -> secret. */
-  clients: Map<string, string>
+  /** With the access token that came with it. */
+  refreshTokens: Map<string, { access: string; clientId: string; uses: number }>
+  clients: Map<string, FakeClient>
   /** The difference of the provider's clock. */
   clockOffsetMs: number
+  /** As `owner/name`: everyone reads them. */
+  publicRepositories: string[]
   /** Names of repositories that no app may read. */
   uninstalledRepositories: string[]
   /** The lifetime of OAuth access tokens. */
   accessSeconds: number
+  /** GitHub leaves out the link to the last page if it cannot calculate it. */
+  linksLastPage: boolean
+  /** Called with the path of each request of git, before it is checked. */
+  onGit: (path: string) => void
+  /** Requests that are carried out, and whose answers never arrive. */
+  answersLost: (request: FakeRequest) => boolean
+  /** Whether GitHub answers that its secondary rate limit is exceeded. */
+  isLimited: boolean
+}
+
+/** An OAuth application. */
+export interface FakeClient {
+  secret: string
+  redirectUris: string[]
 }
 
 /** The valid token of a request; null without one. */
-export function tokenOf({ tokens }: FakeState, { authorization }: FakeRequest): FakeToken | null {
-  const token = tokens.get(authorization.replace(/^Bearer /, ''))
+export function tokenOf(state: FakeState, { authorization }: FakeRequest): FakeToken | null {
+  return validToken(state, authorization.replace(/^Bearer /, ''))
+}
+
+export function validToken({ tokens }: FakeState, secret: string): FakeToken | null {
+  const token = tokens.get(secret)
   const isExpired = token?.expiresAt && Date.parse(token.expiresAt) < Date.now()
   return token && !token.isRevoked && !isExpired ? token : null
 }
 
-/** The page that the query asks for. Entry 0 is the one that was updated last. */
+/** The page that the query asks for, with its Link header. */
 export function pageOf<T>(state: FakeState, path: string, sizeName: string, entry: (index: number) => T) {
-  const query = new URL(path, state.url).searchParams
-  const size = Number(query.get(sizeName) ?? 30)
-  const page = Number(query.get('page') ?? 1)
+  const url = new URL(path, state.url)
+  const size = Number(url.searchParams.get(sizeName) ?? 30)
+  const page = Number(url.searchParams.get('page') ?? 1)
   const first = (page - 1) * size
   const length = Math.max(0, Math.min(size, state.repositories - first))
-  return Array.from({ length }, (_, index) => entry(first + index))
+  const last = Math.max(1, Math.ceil(state.repositories / size))
+  const links: [rel: string, page: number][] = []
+  if (page < last) links.push(['next', page + 1])
+  if (page < last && state.linksLastPage) links.push(['last', last])
+  if (page > 1) links.push(['prev', page - 1], ['first', 1])
+  const toLink = ([rel, number]: [string, number]) => {
+    url.searchParams.set('page', String(number))
+    return `<${url}>; rel="${rel}"`
+  }
+  const headers: Record<string, string> = links.length === 0 ? {} : { link: links.map(toLink).join(', ') }
+  return { headers, entries: Array.from({ length }, (_, place) => entry(state.indexOf(first + place))) }
+}
+
+/** Whether a token has none of the scopes. An installation has permissions instead. */
+export function hasNoScope({ kind, scopes }: FakeToken, wanted: string[]): boolean {
+  return kind !== 'installation' && !wanted.some((scope) => scopes.includes(scope))
 }
 
 export function updatedAt(index: number): string {
