@@ -66,6 +66,12 @@ export function openGitAuthorizations(store: Store, sealer: Sealer) {
         return stored
       }),
 
+    /** Whether a browser may still come back for the connection. */
+    hasState: (connectionId: string, nowMs: number) =>
+      [...states.validRows()].some(
+        ({ value }) => value.connectionId === connectionId && Date.parse(value.expiresAt) > nowMs,
+      ),
+
     grant: (connectionId: string) => grants.get(connectionId),
     putGrant: (connectionId: string, value: StoredGrant) =>
       store.commit(() => grants.put(connectionId, value)),

@@ -72,6 +72,8 @@ export interface ServiceRow extends ServiceSettings {
   desired_deploy_id: string | null
   /** Whether every service may connect to it. Missing in rows older than the setting. */
   shared_network?: boolean
+  /** Whether a git connection may serve its repository. Missing means true. */
+  use_git_connection?: boolean
   /** Domains whose requests are redirected, to another host of the service. Missing means none. */
   domain_redirects?: Record<string, string>
   /** The volume of its disk. Missing means the one that is named after its id. */

@@ -6,7 +6,9 @@ import { listens } from './service-types.ts'
 
 /** Fields that cannot be set yet, or that have their own commands. */
 export const unsettableNames = ['type', 'auto_deploy', 'watch_paths', 'suspended'] as const
-export type SettingName = Exclude<keyof ServiceSettings, (typeof unsettableNames)[number]> | 'shared_network'
+/** Those of the service itself, which no release freezes. */
+type OwnSettingName = 'shared_network' | 'use_git_connection'
+export type SettingName = Exclude<keyof ServiceSettings, (typeof unsettableNames)[number]> | OwnSettingName
 
 export interface Setting<Value = unknown> {
   /** Stored when the setting is omitted or cleared. */
@@ -78,6 +80,18 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       'By default the default branch of the repository at the next deploy. It is then kept until ' +
       'repo_url changes.',
     flag: { flags: '--branch <name>', help: 'branch of the repository (its default one)' },
+  },
+  use_git_connection: {
+    default: true,
+    takesEffect: 'at build',
+    meaning:
+      'Whether a git connection may serve the repository. Deleting the connection with `force` turns it ' +
+      'off, and a new repo_url turns it on. Default true.',
+    flag: {
+      flags: '--git-connection <on|off>',
+      help: 'read the repository with a git connection (on)',
+      value: 'on or off',
+    },
   },
   submodule_owners: {
     default: [],

@@ -1,4 +1,5 @@
-// GitHub and GitHub Enterprise Server, with a user's token or a token of an app's installation.
+// GitHub, also with data residency (GHE.com), and GitHub Enterprise Server,
+// with a user's token or a token of an app's installation.
 import { z } from 'zod'
 import {
   defineProvider,
@@ -42,5 +43,6 @@ export function installationRepositories(instance: Instance, token: string): Pro
 }
 
 function apiUrl(baseUrl: string): string {
-  return baseUrl === 'https://github.com' ? 'https://api.github.com' : `${baseUrl}/api/v3`
+  const isHosted = baseUrl === 'https://github.com' || new URL(baseUrl).hostname.endsWith('.ghe.com')
+  return isHosted ? baseUrl.replace('://', '://api.') : `${baseUrl}/api/v3`
 }

@@ -20,7 +20,7 @@ const Project = z
     archived: z.boolean().nullish(),
     empty_repo: z.boolean().nullish(),
     default_branch: z.string().nullish(),
-    http_url_to_repo: optionalWebUrl,
+    http_url_to_repo: optionalWebUrl.nullish(),
     web_url: optionalWebUrl,
     last_activity_at: z.string().nullish(),
   })
@@ -34,7 +34,7 @@ const Project = z
       isPrivate: one.visibility !== 'public',
       isArchived: one.archived ?? false,
       defaultBranch: one.empty_repo ? null : (one.default_branch ?? null),
-      cloneUrl: one.http_url_to_repo,
+      cloneUrl: one.http_url_to_repo ?? '',
       webUrl: one.web_url,
       updatedAt: toTimestamp(one.last_activity_at),
     }),

@@ -17,6 +17,8 @@ export interface OauthTokens {
   refreshToken: string | null
   /** RFC 3339; null if the access token does not expire. */
   expiresAt: string | null
+  /** Empty if the provider does not report them. */
+  scopes: string[]
 }
 
 const endpoints = {
@@ -35,6 +37,7 @@ const TokenResponse = z.object({
   access_token: z.string().min(1),
   refresh_token: z.string().nullish(),
   expires_in: z.number().positive().nullish(),
+  scope: z.string().nullish(),
 })
 
 /** Throws `invalid_request` for GitHub, which registers an app instead. */
@@ -97,10 +100,11 @@ async function requestTokens(
   const form = { ...grant, client_id: clientId, client_secret: clientSecret }
   const requestedAt = Date.now()
   const response = await ask(instance, { method: 'POST', url, form })
-  const { access_token, refresh_token, expires_in } = parseResponse(TokenResponse, instance, response)
+  const { access_token, refresh_token, expires_in, scope } = parseResponse(TokenResponse, instance, response)
   return {
     accessToken: access_token,
     refreshToken: refresh_token ?? null,
+    scopes: (scope ?? '').split(/[\s,]+/).filter((one) => one !== ''),
     expiresAt: expires_in
       ? new Date(requestedAt + Math.min(expires_in, maxSeconds) * 1000).toISOString()
       : null,

@@ -86,26 +86,30 @@ export function defineProvider<User>({ user, toAccount, list, ...shared }: Defin
 }
 
 const maxRepositories = 1000
+/** Of an unsorted list more is read, because the newest may be anywhere. */
+const maxUnsorted = 5000
 
-/** Up to an empty page, because an instance may have a smaller page than the requested one. */
+/**
+ * Up to a page without another repository, because an instance may have a smaller page than the requested
+ * one. A repository that is updated between two requests moves, and may be on both pages.
+ */
 export async function readRepositories(
   instance: Instance,
   apiUrl: Provider['apiUrl'],
   token: string,
   { path, body, isSorted }: Source,
 ): Promise<RepositoryList> {
-  const all: ProviderRepository[] = []
-  for (let page = 1; all.length <= maxRepositories; page++) {
+  const byId = new Map<string, ProviderRepository>()
+  const most = isSorted ? maxRepositories : maxUnsorted
+  for (let page = 1; byId.size <= most; page++) {
     const url = `${apiUrl(instance.baseUrl)}${path}&page=${page}`
     const entries = parseResponse(body, instance, await ask(instance, { url, token }))
-    if (entries.length === 0) break
-    all.push(...entries)
+    const before = byId.size
+    for (const entry of entries) byId.set(entry.id, entry)
+    if (byId.size === before) break
   }
-  const repositories = all.slice(0, maxRepositories)
-  return {
-    repositories: isSorted ? repositories : newestFirst(repositories),
-    isTruncated: all.length > maxRepositories,
-  }
+  const all = isSorted ? [...byId.values()] : newestFirst([...byId.values()])
+  return { repositories: all.slice(0, maxRepositories), isTruncated: all.length > maxRepositories }
 }
 
 function newestFirst(repositories: ProviderRepository[]): ProviderRepository[] {

@@ -169,14 +169,17 @@ function toFailure(
 }
 
 /** Seconds until the limit is lifted; null without one. */
-function rateLimitOf({ status, headers }: ProviderResponse): number | null {
+function rateLimitOf({ status, headers, body }: ProviderResponse): number | null {
   const retryAfter = Number(headers['retry-after'])
   const isSpent = headers['x-ratelimit-remaining'] === '0' || headers['ratelimit-remaining'] === '0'
-  if (status !== 429 && !(status === 403 && (isSpent || retryAfter > 0))) return null
+  // GitHub says only in words that its secondary limit is exceeded.
+  const isSecondary = /secondary rate limit/i.test(reasonIn(body))
+  if (status !== 429 && !(status === 403 && (isSpent || isSecondary || retryAfter > 0))) return null
   if (retryAfter > 0) return Math.min(maxLimitSeconds, Math.ceil(retryAfter))
   const resetAt = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'])
   const seconds = Math.ceil(resetAt - Date.now() / 1000)
-  return seconds > 0 ? Math.min(maxLimitSeconds, seconds) : 60
+  // The reset is that of the primary limit.
+  return seconds > 0 && !isSecondary ? Math.min(maxLimitSeconds, seconds) : 60
 }
 
 /** GitHub, GitLab and OAuth name their reasons differently. */

@@ -5,6 +5,15 @@ import { Failure } from '../errors.ts'
 export interface Credentials {
   username: string
   password: string
+  /** The git connection that supplied them; missing for those of an address. */
+  connection?: CredentialSource
+}
+
+export interface CredentialSource {
+  /** As in `the GitHub connection of ada`. */
+  title: string
+  /** Other credentials after the remote refused these; null if there are none. Never rejects. */
+  renew(): Promise<Credentials | null>
 }
 
 export type Mask = (text: string) => string

@@ -7,11 +7,11 @@ import type { RepositoryUrl } from './repository.ts'
 
 const maxReasonLength = 300
 
+const refusedCredentials = 'it refused the user name or the password'
 const translations: [pattern: RegExp, reason: string][] = [
   [/Could not resolve host/i, 'its host name cannot be resolved'],
   [/Failed to connect to|connect to host/, 'nothing listens at its address'],
   [/could not read (Username|Password)/, 'it requires a user name and a password'],
-  [/Authentication failed/, 'it refused the user name or the password'],
   [/Operation too slow/, 'the transfer stalled'],
   // git's message for a redirect after authentication.
   [/expected flush after ref listing/, 'it redirects to another address'],
@@ -20,11 +20,17 @@ const translations: [pattern: RegExp, reason: string][] = [
 const localAdvice =
   'the path must be a git repository that every user of this host may read, or lie below --local-repositories'
 
+const unauthorized = /Authentication failed|HTTP 401|returned error: 401/
 const privacy = ['could not read', 'Authentication failed', 'not found', 'returned error: 40[134]']
 const refusal = ['Permission denied', 'access denied', 'not appear to be a git repository']
 /** The host was not reached, so it did not refuse anything. */
 const isUnavailable = /Could not resolve host|Failed to connect to|connect to host/i
 const looksPrivate = new RegExp([...privacy, ...refusal].join('|'), 'i')
+
+/** Whether the remote refused the credentials, at any step. */
+export function isUnauthorized(error: unknown): boolean {
+  return error instanceof GitError && error.outputLines.some((line) => unauthorized.test(line))
+}
 
 /** Other errors pass unchanged. `deniedOwner` owns a submodule that may not use its parent's credentials. */
 export function toFailure(
@@ -70,7 +76,9 @@ function reasonOf({ outputLines: said }: GitError): string {
     ? said.slice(0, said.indexOf(fatal)).findLast((line) => line.trim() !== '')
     : undefined
   const reason = bare((before ?? fatal).slice(0, maxReasonLength)).replace(/[.\s]+$/, '')
-  const translated = translations.find(([pattern]) => pattern.test(reason))?.[1] ?? reason
+  const isRefused = said.some((line) => unauthorized.test(line))
+  const known = isRefused ? refusedCredentials : translations.find(([pattern]) => pattern.test(reason))?.[1]
+  const translated = known ?? reason
   const whole = remote === undefined ? translated : `${translated} (${bare(remote)})`
   return whole.slice(0, maxReasonLength)
 }
@@ -85,6 +93,9 @@ function bare(line: string): string {
 function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): string {
   if (repository.kind === 'path') return localAdvice
   if (repository.kind === 'ssh') return "if it is private, add the server's ssh key to it as a deploy key"
+  if (credentials?.connection) {
+    return `${credentials.connection.title} may not read it; berth git ls shows whether it still works`
+  }
   if (credentials !== null) return 'its user name and token may be wrong, expired or not allowed to read it'
   return 'if it is private, connect its account (berth git connect), or add user:token@ to its URL'
 }

@@ -1,15 +1,12 @@
 // Lists and fetches from a remote repository. Every command is a bounded group of processes that may use only
 // the protocol of the repository (see process.ts, environment.ts).
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Failure } from '../errors.ts'
 import { duration } from '../quantities.ts'
 import { type Credentials, createMask } from './credentials.ts'
 import { remoteEnvironment } from './environment.ts'
 import { openLocal } from './local.ts'
 import { GitError, type GitRun, runGit } from './process.ts'
-import { toFailure } from './remote-failure.ts'
+import { isUnauthorized, toFailure } from './remote-failure.ts'
 import { type HostRules, pinHost } from './remote-host.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from './repository.ts'
 
@@ -48,6 +45,8 @@ interface Branch {
 const maxBranches = 100_000
 
 const listTimeoutMs = 20_000
+/** A working directory that cannot contain a repository. */
+const nowhere = '/proc'
 /** Headers without their secrets, on standard error. */
 const traceVariables = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1', GIT_TRACE_REDACT: '1' }
 /** git's value for "no limit". Unlike --unshallow, it also works for a complete repository. */
@@ -70,7 +69,7 @@ export function openRemote({
   onLine,
   signal,
 }: RemotePlace): Remote {
-  const mask = createMask(credentials)
+  let mask = createMask(credentials)
   let current: Target = { repository, credentials }
 
   async function runAt(target: Target, args: string[], options: string[], more: RunOptions): Promise<string> {
@@ -86,6 +85,20 @@ export function openRemote({
   }
 
   async function run(args: string[], options: string[], onOutput?: GitRun['onOutput']): Promise<void> {
+    try {
+      await runOnce(args, options, onOutput)
+    } catch (error) {
+      // A token may end while it is used: its connection renews it for another request.
+      const renewed = isUnauthorized(error) ? await current.credentials?.connection?.renew() : null
+      if (!renewed) throw error
+      const [former, latter] = [mask, createMask(renewed)]
+      mask = (text) => latter(former(text))
+      current = { ...current, credentials: renewed }
+      await runOnce(args, options, onOutput)
+    }
+  }
+
+  async function runOnce(args: string[], options: string[], onOutput?: GitRun['onOutput']): Promise<void> {
     const { target } = await followRedirects(
       current,
       (at, { traced }) => runAt(at, args, options, { traced, onOutput }),
@@ -113,18 +126,16 @@ export function openRemote({
 export async function listBranches(
   place: Omit<RemotePlace, 'directory' | 'onLine'>,
 ): Promise<{ defaultBranch: string | null; branches: Branch[] }> {
-  const directory = await mkdtemp(join(tmpdir(), 'berth-git-'))
   const deadline = AbortSignal.timeout(listTimeoutMs)
   const signal = AbortSignal.any([place.signal, deadline])
   try {
-    const advertised = await openRemote({ ...place, directory, signal, onLine: () => {} }).advertised()
+    const remote = openRemote({ ...place, directory: nowhere, signal, onLine: () => {} })
+    const advertised = await remote.advertised()
     return { defaultBranch: advertised.defaultBranch, branches: branchesOf(advertised) }
   } catch (error) {
     if (error !== deadline.reason) throw toFailure(error, place.repository, place.credentials)
     const late = `cannot read ${place.repository.url}: no response within ${duration(listTimeoutMs)}`
     throw new Failure('git_remote_unreachable', late)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
   }
 }
 

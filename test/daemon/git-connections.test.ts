@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { Api, Body } from '../support/daemon/api.ts'
 import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { finishedDeploy } from '../support/daemon/service.ts'
-import { createGitProvider } from '../support/git/git-provider.ts'
+import { createGitProvider, type FakeRequest } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { filesWith } from '../support/storage/canary.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
@@ -80,9 +80,64 @@ test('a private repository is cloned with its connection, and the token leaks no
   provider.revoke(token)
   const after = await deploy(api, repoUrl)
   assert.equal(after.deploy.status, 'failed')
+  assert.match(after.deploy.error, /refused the user name or the password; the GitLab connection of ada/)
+  const revoked = await api.get(`/git/connections/${connection.id}`)
+  assert.deepEqual([revoked.status, revoked.invalid_reason], ['invalid', 'revoked'])
   const branches = await api.call('GET', `/git/branches?${query}`)
   assert.equal(branches.status, 502)
   assert.equal(branches.body.code, 'git_remote_unreachable')
+})
+
+test('a token that ends while git uses it is renewed, and the deploy goes on', async (t) => {
+  const { provider, repoUrl, repository } = await privateRepository(t)
+  const daemon = await startDaemon(t)
+  const { api } = daemon
+  const application = { client_id: 'client', client_secret: 'the client secret' }
+  const request = { provider: 'gitlab', base_url: provider.url, redirect_uri }
+  const started = await api.post('/git/authorize', { ...request, ...application })
+  await api.post('/git/callback', provider.approve(started.url, 'ada'))
+  const former = [...provider.state.tokens.keys()]
+  provider.state.onGit = (path) => {
+    // After the references were listed, before the commits are sent.
+    if (path.endsWith('/git-upload-pack')) for (const token of former) provider.revoke(token)
+  }
+
+  const { deploy: deployed, log } = await deploy(api, repoUrl)
+
+  assert.equal(deployed.commit_sha, repository.git('rev-parse', 'HEAD'), log)
+  const [connection] = await api.get('/git/connections')
+  assert.equal(connection.status, 'connected')
+})
+
+long('a refresh token that a killed daemon may have sent is sent once more', async (t) => {
+  let isHeld = false
+  const isRenewal = ({ path, body }: FakeRequest) =>
+    path.startsWith('/oauth/token') && body.includes('grant_type=refresh_token')
+  for (const reached of [false, true]) {
+    // The provider gets the request, and renews or not; its answer is lost either way.
+    const provider = await createGitProvider(t, {
+      override: (request) => (isHeld && !reached && isRenewal(request) ? 'hang' : null),
+    })
+    provider.state.answersLost = (request) => isHeld && reached && isRenewal(request)
+    const daemon = await startDaemon(t)
+    const application = { client_id: 'client', client_secret: 'the client secret' }
+    const request = { provider: 'gitlab', base_url: provider.url, redirect_uri }
+    const started = await daemon.api.post('/git/authorize', { ...request, ...application })
+    const { connection } = await daemon.api.post('/git/callback', provider.approve(started.url, 'ada'))
+    for (const token of provider.state.tokens.keys()) provider.revoke(token)
+    isHeld = true
+    const sent = () => provider.requests.filter(isRenewal).length
+    const listing = daemon.api.call('GET', `/git/connections/${connection.id}/repositories`).catch(() => null)
+    while (sent() === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await daemon.kill()
+    await listing
+    isHeld = false
+    await daemon.start()
+
+    const after = await daemon.api.call('GET', `/git/connections/${connection.id}/repositories`)
+    assert.equal(after.status, reached ? 409 : 200)
+    assert.equal(sent(), 2)
+  }
 })
 
 test('a connection and an authorization in the browser survive a kill of the daemon', async (t) => {

@@ -1,7 +1,7 @@
 // Which connection serves a repository.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findServed } from '../../src/effects/git-connection/repository-access.ts'
+import { findServing } from '../../src/effects/git-connection/repository-access.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import type { RecordOf } from '../../storage/actors/actors.ts'
 
@@ -19,7 +19,7 @@ const connectionOf = (fields: Partial<Connection>) =>
     ...fields,
   }) as Connection
 const servedBy = (connections: Connection[], url: string) => {
-  const served = findServed(connections, parseRepositoryUrl(url))
+  const served = findServing(connections, parseRepositoryUrl(url))[0] ?? null
   return served && [served.connection.id, served.url]
 }
 
@@ -39,13 +39,15 @@ test('a connection serves http addresses of its own scheme, host, port and path'
   }
 })
 
-test("an ssh address of the owner's repositories is cloned over https", () => {
+test('an ssh address is cloned over https', () => {
   const connections = [connectionOf({})]
-  for (const url of ['git@github.com:ada/shop.git', 'ssh://git@github.com/Ada/shop.git']) {
-    assert.match(servedBy(connections, url)![1]!, /^https:\/\/github\.com\/ada\/shop\.git$/i, url)
-  }
+  for (const [url, served] of [
+    ['git@github.com:ada/shop.git', 'https://github.com/ada/shop.git'],
+    ['ssh://git@github.com/Ada/shop.git', 'https://github.com/Ada/shop.git'],
+    ['git@github.com:acme/shop.git', 'https://github.com/acme/shop.git'],
+  ])
+    assert.deepEqual(servedBy(connections, url!), ['git-1', served])
   for (const url of [
-    'git@github.com:acme/shop.git',
     'ada@github.com:ada/shop.git',
     'ssh://git@github.com:2222/ada/shop.git',
     'git@gitlab.com:ada/shop.git',

@@ -159,6 +159,7 @@ function buildFacts(service: Service): Fact[] {
   const { root_dir, dockerfile_path, build_env, publish_dir, spa_fallback, latest_deploy } = service
   const { build_target, build_args, builder, build_command, submodule_owners } = service
   return [
+    ['git connection', service.use_git_connection ? null : 'off: its repository is read without one'],
     ['submodule owners', submodule_owners.join(', ')],
     ['root dir', root_dir],
     ['dockerfile', dockerfile_path],

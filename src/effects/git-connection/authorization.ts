@@ -45,9 +45,7 @@ export async function authorize(
   ports: GitConnectionPorts,
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
-  const connection = request.connectionId
-    ? findConnection(ports.storage, request.connectionId)
-    : await begin(ports, request)
+  const connection = request.connectionId ? findResumed(ports, request) : await begin(ports, request)
   if (connection.phase === 'exchanging') throw exchangeInProgress()
   if (connection.auth === 'token') {
     throw new Failure(
@@ -59,6 +57,18 @@ export async function authorize(
     return redirectToOauth(ports, connection, request)
   }
   return continueApp(ports, connection, request.redirectUri)
+}
+
+/** Throws `invalid_request` for a request that describes another connection. */
+function findResumed({ storage }: GitConnectionPorts, request: AuthorizationRequest): Connection {
+  const connection = findConnection(storage, request.connectionId!)
+  const { provider, base_url, organization } = connection
+  const baseUrl = request.baseUrl === null ? base_url : parseBaseUrl(provider, request.baseUrl)
+  const problem = `contradicts connection_id ${connection.id}`
+  if ((request.provider ?? provider) !== provider) throw invalid('provider', problem)
+  if (baseUrl !== base_url) throw invalid('base_url', problem)
+  if ((request.organization ?? organization) !== organization) throw invalid('organization', problem)
+  return connection
 }
 
 /** Throws `invalid_request` for an unknown state, `git_authorization_rejected` for a refusal. */
@@ -134,8 +144,10 @@ async function redirectToOauth(
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
   const { gitAuthorizations, gitConnections } = ports.storage
-  const pending = applicationOf(request) ?? gitAuthorizations.grant(id)?.application ?? null
-  const application = pending ?? gitConnections.application(provider, baseUrl)
+  const kept = gitConnections.application(provider, baseUrl)
+  // One that worked comes before one that was typed earlier and never worked.
+  const pending = applicationOf(request) ?? (kept ? null : (gitAuthorizations.grant(id)?.application ?? null))
+  const application = pending ?? kept
   if (!application) throw applicationRequired(provider as Exclude<ProviderName, 'github'>)
   await gitAuthorizations.putGrant(id, { grant: null, application: pending, sentAt: null, outcome: null })
   const { redirectUri } = request
@@ -246,13 +258,17 @@ export interface AuthorizationRequest {
 
 const organizationPattern = /^[a-z0-9](?:[a-z0-9-]{0,37}[a-z0-9])?$/i
 
-/** A pending connection of the same kind is continued, so that canceled attempts do not pile up. */
+/**
+ * A pending connection of the same kind is continued, so that canceled attempts do not pile up. Not one whose
+ * app may be registered at this moment in another tab: each registration brings an app of its own.
+ */
 async function begin(ports: GitConnectionPorts, request: AuthorizationRequest): Promise<Connection> {
   const input = inputOf(ports, request)
   const { storage } = ports
   const isSame = (one: Connection) =>
     one.status === 'pending' &&
     one.phase !== 'installing' &&
+    !(one.auth === 'github_app' && storage.gitAuthorizations.hasState(one.id, Date.now())) &&
     one.provider === input.provider &&
     one.base_url === input.baseUrl &&
     one.auth === input.auth &&

@@ -2,6 +2,7 @@
 import type { GitAccount, GitProvider } from '../../../machines/git-connection/git-connection-context.ts'
 import type { By } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
 import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { Failure } from '../../errors.ts'
 import { listBranches } from '../../git/remote.ts'
@@ -21,7 +22,7 @@ import {
 } from './authorization.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { accessRepository, compareUrlAt, findServed } from './repository-access.ts'
+import { accessRepository, compareUrlAt, findServing } from './repository-access.ts'
 import { useToken } from './tokens.ts'
 
 export interface TokenRequest {
@@ -52,7 +53,7 @@ export interface GitAccounts {
   /** The page with the commits between two; null for a repository of an unknown provider. */
   compareUrl(repoUrl: string, from: string, to: string): string | null
   /** The connection that clones the repository of the service; null without one. */
-  servingId(service: { id: string; repo_url: string | null }): string | null
+  servingId(service: Pick<ServiceRow, 'id' | 'repo_url' | 'use_git_connection'>): string | null
 }
 
 export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
@@ -69,9 +70,10 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
 }
 
 /** Credentials of the service's own URL come first, so such a service uses no connection. */
-function servingIdOf(storage: Storage, { id, repo_url: url }: { id: string; repo_url: string | null }) {
-  if (url === null || storage.credentials.get(id)) return null
-  return findServed(listConnections(storage), parseRepositoryUrl(url))?.connection.id ?? null
+function servingIdOf(storage: Storage, service: Parameters<GitAccounts['servingId']>[0]): string | null {
+  const { id, repo_url: url, use_git_connection: usesConnection = true } = service
+  if (url === null || !usesConnection || storage.credentials.get(id)) return null
+  return findServing(listConnections(storage), parseRepositoryUrl(url))[0]?.connection.id ?? null
 }
 
 /** Parallel requests for one account must not create two connections. */

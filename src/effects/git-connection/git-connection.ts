@@ -50,7 +50,10 @@ export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof 
   }
 }
 
-/** Repeated after a crash: if the provider rejects the used refresh token, the connection is lost anyway. */
+/**
+ * Repeated after a crash, because the provider may not have received the refresh token. If it has, it rejects
+ * the token now, and the account must be connected again.
+ */
 async function renew(ports: GitConnectionPorts, id: string) {
   const { gitConnections } = ports.storage
   const connection = findConnection(ports.storage, id)
@@ -61,7 +64,7 @@ async function renew(ports: GitConnectionPorts, id: string) {
   const { application, refreshToken } = secrets
   try {
     const instance = instanceOf(connection, ports.settings.gitHosts)
-    const tokens = await renewTokens(instance, application, refreshToken)
+    const { scopes: _, ...tokens } = await renewTokens(instance, application, refreshToken)
     await retryCommit(() =>
       ports.storage.commit(() => {
         const current = gitConnections.secrets(id)
@@ -100,7 +103,11 @@ async function exchangeGrant(ports: GitConnectionPorts, id: string): Promise<Exc
   const stored = gitAuthorizations.grant(id)
   if (stored?.outcome) return deliver(ports, id, stored.outcome as Outcome)
   if (!stored?.grant || stored.sentAt !== null) {
-    throw new RejectedNow('the authorization was interrupted', 'authorize the account again')
+    const { auth, app_url: appUrl } = findConnection(ports.storage, id)
+    const mayHaveApp = auth === 'github_app' && appUrl === null
+    const text = 'the authorization was interrupted'
+    const remains = 'GitHub may have registered an app that nothing uses: delete it in your settings there'
+    throw new RejectedNow(mayHaveApp ? `${text}; ${remains}` : text, 'authorize the account again')
   }
   await gitAuthorizations.putGrant(id, { ...stored, sentAt: isoNow() })
   const connection = findConnection(ports.storage, id)
@@ -217,8 +224,8 @@ async function authorizeAccount(
   { code, redirectUri }: GitGrant,
 ): Promise<Authorized> {
   if (code === null || application === null) throw new RejectedNow('the provider did not send a code')
-  const tokens = await exchangeCode(instance, application, { code, redirectUri })
-  const { login, name, scopes } = await providers[instance.provider].account(instance, tokens.accessToken)
+  const { scopes, ...tokens } = await exchangeCode(instance, application, { code, redirectUri })
+  const { login, name } = await providers[instance.provider].account(instance, tokens.accessToken)
   const account = { ...emptyAccount, login, name, scopes, accessExpiresAt: tokens.expiresAt }
   return { account, secrets: { kind: 'oauth', ...tokens, application } }
 }

@@ -4,6 +4,7 @@ import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { messageOf } from '../../errors.ts'
 import type { AccessSubmodule, SubmoduleAccess } from '../../git/checkout.ts'
 import type { Credentials } from '../../git/credentials.ts'
+import { listBranches } from '../../git/remote.ts'
 import {
   isSameOrigin,
   ownerOf,
@@ -11,10 +12,11 @@ import {
   type RepositoryUrl,
   sshParts,
 } from '../../git/repository.ts'
+import { providerTitles } from '../../git-providers/base-url.ts'
 import { providers } from '../../git-providers/providers.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { readToken } from './tokens.ts'
+import { readToken, replaceToken } from './tokens.ts'
 
 type Connection = RecordOf<'git-connection'>
 
@@ -28,32 +30,75 @@ export interface RepositoryAccess {
   problem: string | null
 }
 
-/** Never rejects because of a provider: a repository may be public. */
+/**
+ * Never rejects because of a provider: a repository may be public. An ssh address of another owner, such as a
+ * group, is read with a connection that may read it, and else over ssh.
+ */
 export async function accessRepository(
   ports: GitConnectionPorts,
   repository: RepositoryUrl,
 ): Promise<RepositoryAccess> {
   const access = { repository, credentials: repository.credentials, connection: null, problem: null }
-  const served = repository.credentials ? null : findServed(listConnections(ports.storage), repository)
-  if (served === null) return access
-  const { connection, url } = served
-  try {
-    const servedRepository = parseRepositoryUrl(url)
-    const credentials = await readCredentials(ports, connection, servedRepository)
-    return { ...access, repository: servedRepository, credentials, connection }
-  } catch (error) {
-    return { ...access, connection, problem: messageOf(error) }
+  if (repository.credentials) return access
+  for (const { connection, url, isOwner } of findServing(listConnections(ports.storage), repository)) {
+    const one = { ...access, ...(await accessWith(ports, connection, url)) }
+    if (repository.kind !== 'ssh' || isOwner || (await isReadable(ports, one))) return one
   }
+  return access
+}
+
+type ConnectionAccess = Pick<RepositoryAccess, 'connection' | 'problem'> & Partial<RepositoryAccess>
+
+async function accessWith(
+  ports: GitConnectionPorts,
+  connection: Connection,
+  url: string,
+): Promise<ConnectionAccess> {
+  try {
+    const repository = parseRepositoryUrl(url)
+    const credentials = await readCredentials(ports, connection, repository)
+    return { repository, credentials, connection, problem: null }
+  } catch (error) {
+    return { connection, problem: messageOf(error) }
+  }
+}
+
+async function isReadable(
+  { settings }: GitConnectionPorts,
+  { repository, credentials, problem }: RepositoryAccess,
+): Promise<boolean> {
+  if (problem !== null) return false
+  const { signal } = new AbortController()
+  const remote = { repository, credentials, localRepositories: [], hostRules: settings.gitHosts, signal }
+  return listBranches({ ...remote, marker: 'access' }).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The token of an app is for this repository only. Throws like `readToken`. */
 async function readCredentials(
   ports: GitConnectionPorts,
-  { id, provider }: Connection,
+  connection: Connection,
   { url }: RepositoryUrl,
 ): Promise<Credentials> {
   const name = posix.basename(url).replace(/\.git$/, '')
-  return { username: providers[provider].cloneUsername, password: await readToken(ports, id, name) }
+  return credentialsOf(ports, connection, await readToken(ports, connection.id, name))
+}
+
+function credentialsOf(ports: GitConnectionPorts, connection: Connection, password: string): Credentials {
+  const renew = async () => {
+    // The record of the connection says why it has no other token.
+    const token = await replaceToken(ports, connection.id, password).catch(() => null)
+    return token === null ? null : credentialsOf(ports, connection, token)
+  }
+  const username = providers[connection.provider].cloneUsername
+  return { username, password, connection: { title: titleOf(connection), renew } }
+}
+
+/** As in `the GitHub connection of ada`. */
+export function titleOf({ provider, account }: Pick<Connection, 'provider' | 'account'>): string {
+  return `the ${providerTitles[provider]} connection of ${account}`
 }
 
 /** The path of the connection's git provider on its host; empty for most, and without a connection. */
@@ -67,23 +112,21 @@ interface Served {
   isOwner: boolean
 }
 
-/** Usable connections first, then the owner's, then the one that was changed last. */
-export function findServed(connections: Connection[], repository: RepositoryUrl): Served | null {
+/** The first one serves. Usable connections, then the owner's, then the one that was changed last. */
+export function findServing(connections: Connection[], repository: RepositoryUrl): Served[] {
   const serving = connections.flatMap((connection) => {
     const path = connection.status === 'pending' ? null : pathAt(connection.base_url, repository)
     const owner = path?.split('/')[0]?.toLowerCase()
     const isOwner = owner === connection.account?.toLowerCase()
-    // An app is installed on one account and reads nothing of others. For others, ssh may have
-    // a deploy key.
-    const isOwnerOnly = connection.auth === 'github_app' || repository.kind === 'ssh'
-    if (path === null || (isOwnerOnly && !isOwner)) return []
+    // An app is installed on one account and reads nothing of others.
+    if (path === null || (connection.auth === 'github_app' && !isOwner)) return []
     return [{ connection, url: `${connection.base_url}/${path}`, isOwner }]
   })
   const rank = ({ connection: { base_url, status, updated_at }, isOwner }: Served) => {
     const length = String(base_url.length).padStart(4, '0')
     return [length, status === 'connected' ? 1 : 0, isOwner ? 1 : 0, updated_at].join(' ')
   }
-  return serving.sort((one, other) => (rank(one) > rank(other) ? -1 : 1))[0] ?? null
+  return serving.sort((one, other) => (rank(one) > rank(other) ? -1 : 1))
 }
 
 const publicInstances = [

@@ -3,6 +3,7 @@
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { Failure } from '../../errors.ts'
 import { createInstallationToken, type GithubApp } from '../../git-providers/github-app.ts'
+import { providers } from '../../git-providers/providers.ts'
 import { type InvalidReason, invalidReasonOf, ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
 import { findConnection, instanceOf, waitForEndOf } from './instance.ts'
@@ -38,18 +39,48 @@ export async function useToken<T>(
   id: string,
   work: (token: string) => Promise<T>,
 ): Promise<T> {
-  const { storage } = ports
-  // For comparison: the rejection of an earlier authorization says nothing about the current one.
-  const secrets = () => JSON.stringify(storage.gitConnections.secrets(id))
+  const toReason = (error: unknown) => rejected(ports, findConnection(ports.storage, id), error)
   const token = await readToken(ports, id, null)
-  const used = secrets()
   try {
     return await work(token)
   } catch (error) {
-    const connection = findConnection(storage, id)
-    if (secrets() !== used) throw replacedMeanwhile()
-    throw await rejected(ports, connection, error)
+    const isRefused = error instanceof ProviderRejection && error.status === 401
+    const other = isRefused ? await readOtherToken(ports, id, token) : null
+    if (other === null) throw await toReason(error)
+    return await work(other).catch(async (again: unknown) => {
+      throw await toReason(again)
+    })
   }
+}
+
+/**
+ * The token that took the place of a refused one; an OAuth token is renewed. Without one the result is null,
+ * and the provider is asked: if it refuses the token too, the connection becomes invalid.
+ */
+export async function replaceToken(
+  ports: GitConnectionPorts,
+  id: string,
+  refused: string,
+): Promise<string | null> {
+  const other = await readOtherToken(ports, id, refused)
+  const connection = findConnection(ports.storage, id)
+  if (other !== null || connection.auth === 'github_app') return other
+  const instance = instanceOf(connection, ports.settings.gitHosts)
+  await useToken(ports, id, (token) => providers[connection.provider].account(instance, token))
+  return null
+}
+
+/** Null for an app, whose tokens are new, and for a pasted token that is still the same. */
+async function readOtherToken(
+  ports: GitConnectionPorts,
+  id: string,
+  refused: string,
+): Promise<string | null> {
+  const secrets = ports.storage.gitConnections.secrets(id)
+  if (secrets?.kind === 'token') return secrets.token === refused ? null : secrets.token
+  if (secrets?.kind !== 'oauth') return null
+  if (secrets.accessToken !== refused) return secrets.accessToken
+  return secrets.refreshToken ? renewed(ports, findConnection(ports.storage, id), refused) : null
 }
 
 async function createAppToken(
@@ -70,13 +101,17 @@ async function createAppToken(
 }
 
 /** The actor renews, so that there is only one renewal at a time and a crash does not lose it. */
-async function renewed({ storage, actors }: GitConnectionPorts, { id }: Stored): Promise<string> {
+async function renewed(
+  { storage, actors }: GitConnectionPorts,
+  { id }: Stored,
+  refused: string | null = null,
+): Promise<string> {
   await actors.send(id, { type: 'renew', at: isoNow() })
   const late = new Failure('git_provider_unavailable', 'the token of the connection was not renewed in time')
   const connection = await waitForEndOf('renewing', id, storage, late)
   const secrets = storage.gitConnections.secrets(id)
   if (connection.status !== 'connected' || secrets?.kind !== 'oauth') throw notUsable(connection)
-  if (isFresh(secrets.expiresAt, 0)) return secrets.accessToken
+  if (isFresh(secrets.expiresAt, 0) && secrets.accessToken !== refused) return secrets.accessToken
   const reason = connection.error ?? 'the provider did not respond'
   throw new Failure('git_provider_unavailable', `the token of the connection could not be renewed: ${reason}`)
 }
@@ -98,14 +133,6 @@ async function rejected(
   const { message } = error
   await actors.send(connection.id, { type: 'invalidate', at: isoNow(), reason, message })
   return new Failure('git_authorization_rejected', message, hintFor(connection))
-}
-
-function replacedMeanwhile(): Failure {
-  return new Failure(
-    'git_provider_unavailable',
-    'the authorization was replaced in the meantime',
-    'try again',
-  )
 }
 
 function isFresh(expiresAt: string | null, leadMs: number): boolean {

@@ -60,6 +60,7 @@ export function toService(
     build_args,
     init,
     protocol,
+    use_git_connection: row.use_git_connection ?? true,
     submodule_owners: row.submodule_owners ?? [],
     shared_network: row.shared_network ?? true,
     state: planned ? 'deploying' : stateOf(storage, row, latest),

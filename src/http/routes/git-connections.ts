@@ -1,6 +1,7 @@
 // Git connections: started in a browser or with a token, listed, deleted, and read through.
 import { z } from 'zod'
 import type { By, RecordOf } from '../../../storage/actors/actors.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
 import {
   AuthorizeGit,
   CompleteGit,
@@ -137,12 +138,15 @@ function readGitConnection(context: HttpContext, id: string): GitConnection {
 }
 
 function toGitConnection(context: HttpContext, record: RecordOf<'git-connection'>): GitConnection {
-  return shownFields(GitConnection, record, { services: servicesOf(context, record.id) })
+  return shownFields(GitConnection, record, { services: namesOf(servicesOf(context, record.id)) })
 }
 
-function servicesOf({ storage, git }: HttpContext, id: string): string[] {
-  const rows = storage.services.list().filter((service) => git.servingId(service) === id)
-  return rows.map(({ name }) => name)
+function servicesOf({ storage, git }: HttpContext, id: string): ServiceRow[] {
+  return storage.services.list().filter((service) => git.servingId(service) === id)
+}
+
+function namesOf(services: ServiceRow[]): string[] {
+  return services.map(({ name }) => name)
 }
 
 function toRedirect(context: HttpContext, { connectionId, redirect }: AuthorizationStep): GitRedirect {
@@ -171,8 +175,11 @@ async function connectGit(call: Call<unknown, unknown, ConnectGit>) {
 async function deleteGitConnection(call: CallById<DeleteGitConnectionQuery>): Promise<undefined> {
   const { context, params, query } = call
   const connection = findGitConnection(context.storage, params.id)
-  const services = query.force ? [] : servicesOf(context, connection.id)
-  if (services.length > 0) throw inUse(connection.id, services)
+  const services = servicesOf(context, connection.id)
+  if (services.length > 0 && !query.force) throw inUse(connection.id, namesOf(services))
+  // Another connection of the host must not take over.
+  for (const { id } of services)
+    await context.storage.services.update(id, (row) => ({ ...row, use_git_connection: false }))
   if (connection.status === ('failed' as string))
     await context.actors.spawn('git-connection', connection.id, {})
   await context.actors.send(connection.id, command(call, 'delete'))

@@ -52,7 +52,7 @@ export function changedRow(
 ): ServiceRow {
   const { suspended = row.suspended } = body
   const settings = normalizedSettings(body, made)
-  const merged = { ...withoutStaleBranch(row, made), ...settings, suspended, updated_at: made.at }
+  const merged = { ...withNewRepository(row, made), ...settings, suspended, updated_at: made.at }
   const changed = withoutStaleRedirects(merged)
   if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) throwSecondSource(row)
   return changed
@@ -73,12 +73,13 @@ function normalizedSettings(
   return Object.fromEntries(entries)
 }
 
-/** A detected default branch is cleared with its repository; a branch that a user set stays. */
-function withoutStaleBranch(row: ServiceRow, { branch, repoUrl }: ParsedSource): ServiceRow {
+/** A new repository loses the detected branch of the former one; a branch that a user set stays. */
+function withNewRepository(row: ServiceRow, { branch, repoUrl }: ParsedSource): ServiceRow {
   const { branch_learnt = false, ...others } = row
-  if (branch !== undefined) return others
   const isMoved = repoUrl !== undefined && repoUrl !== row.repo_url
-  return branch_learnt && isMoved ? { ...others, branch: null } : row
+  const moved = isMoved ? { use_git_connection: true } : {}
+  if (branch !== undefined) return { ...others, ...moved }
+  return branch_learnt && isMoved ? { ...others, ...moved, branch: null } : { ...row, ...moved }
 }
 
 /** A domain that is removed and added again serves the service itself. */

@@ -33,7 +33,7 @@ test('an app is registered, installed and connected, and its tokens are created 
 
   assert.equal(registered.body.status, 'redirect')
   assert.equal(registered.body.method, 'get')
-  assert.match(registered.body.url as string, /\/apps\/berth-.*\/installations\/new\?state=/)
+  assert.match(registered.body.url as string, /\/github-apps\/berth-.*\/installations\/new\?state=/)
   assert.equal(connectionOf(registered).phase, 'installing')
   const installationId = fake.installApp(manifest.name, 'ada')
   const next = new URL(registered.body.url as string).searchParams.get('state')
@@ -202,6 +202,8 @@ for (const provider of ['gitlab', 'gitea'] as const) {
     assert.equal(connection.client_id, 'client')
     assert.equal(connection.token_hint, null)
     assert.equal(connection.token_expires_at, null)
+    // Gitea does not report them.
+    assert.deepEqual(connection.scopes, provider === 'gitlab' ? ['read_api', 'read_repository'] : [])
     const listed = await api.call('GET', `${git}/connections/${connection.id}/repositories`)
     assert.equal(listed.status, 200)
 
@@ -315,9 +317,75 @@ test('a wrong application neither replaces the stored one nor breaks other conne
   assert.ok(secrets?.kind === 'oauth')
   await api.storage.gitConnections.putSecrets(id, { ...secrets, expiresAt: new Date().toISOString() })
   assert.equal((await api.call('GET', `${git}/connections/${id}/repositories`)).status, 200)
-  await api.call('DELETE', `${git}/connections/${connectionOf(wrong).id}`)
   const again = await authorize(api, request)
   assert.match(again.body.url as string, /client_id=client&/)
   const grace = await callback(api, fake.approve(again.body.url as string, 'grace'))
   assert.equal(grace.body.status, 'connected')
+})
+
+test('an access token that ended early is renewed, or the connection becomes invalid', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const started = await authorize(api, { provider: 'gitlab', base_url: fake.url, ...application })
+  const done = await callback(api, fake.approve(started.body.url as string, 'ada'))
+  const id = connectionOf(done).id as string
+  const path = `${git}/connections/${id}`
+  const revokeAll = () => {
+    for (const token of fake.state.tokens.keys()) fake.revoke(token)
+  }
+
+  revokeAll()
+  assert.equal((await api.call('GET', `${path}/repositories`)).status, 200)
+  assert.equal((await api.call('GET', path)).body.status, 'connected')
+
+  revokeAll()
+  fake.state.refreshTokens.clear()
+  assert.equal((await api.call('GET', `${path}/repositories`)).status, 409)
+  assert.equal((await api.call('GET', path)).body.invalid_reason, 'revoked')
+})
+
+test('apps that are registered in two tabs become two connections', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const request = { provider: 'github', base_url: fake.url }
+  const tabs = [await authorize(api, request), await authorize(api, request)]
+  const ids = tabs.map((tab) => connectionOf(tab).id)
+  for (const [index, tab] of tabs.entries()) {
+    const { code, state, manifest } = registerApp(fake, tab)
+    const registered = await callback(api, { code, state })
+    assert.equal(connectionOf(registered).phase, 'installing')
+    const installation_id = fake.installApp(manifest.name, ['ada', 'acme'][index]!)
+    const next = new URL(registered.body.url as string).searchParams.get('state')
+    const installed = await callback(api, { state: next, installation_id })
+    assert.equal(connectionOf(installed).id, ids[index])
+  }
+  assert.notEqual(ids[0], ids[1])
+})
+
+test('a request that contradicts its connection is refused', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const started = await authorize(api, { provider: 'github', base_url: fake.url })
+  const { id: connection_id } = connectionOf(started)
+  for (const contradiction of [
+    { provider: 'gitlab' },
+    { base_url: 'https://github.example.com' },
+    { organization: 'acme' },
+  ]) {
+    const refused = await authorize(api, { connection_id, ...contradiction })
+    assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_request'])
+  }
+  const same = await authorize(api, { connection_id, provider: 'github', base_url: `${fake.url}/` })
+  assert.equal(same.status, 200)
+})
+
+test("GitHub's secondary rate limit is an unavailable provider, and ends nothing", async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const token = fake.createToken('ada')
+  const { body } = await connectToken(api, 'github', fake, token)
+  fake.state.isLimited = true
+  const answers = [
+    await api.call('GET', `${git}/connections/${body.id}/repositories`),
+    await connectToken(api, 'github', fake, token),
+  ]
+  for (const { status, body } of answers)
+    assert.deepEqual([status, body.code], [502, 'git_provider_unavailable'])
+  assert.equal((await api.call('GET', `${git}/connections/${body.id}`)).body.status, 'connected')
 })

@@ -1,8 +1,11 @@
 // Git connections with personal access tokens, their repositories, and their end.
 import assert from 'node:assert/strict'
-import { chmodSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { createGitProvider } from '../../support/git/git-provider.ts'
+import { portlessAddress } from '../../support/git/git-server.ts'
+import { createRepository } from '../../support/git/repository.ts'
 import { all, authorize, connectionOf, connectToken, git } from '../../support/http/git-connections.ts'
 import { startApi } from '../../support/http/http-context.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
@@ -11,10 +14,11 @@ import { temporaryDirectory } from '../../support/system/directory.ts'
 for (const provider of all) {
   test(`a token connects an account of ${provider}, and a second one replaces it`, async (t) => {
     const [api, fake] = [await startApi(t), await createGitProvider(t)]
-    const first = await connectToken(api, provider, fake, fake.createToken('Ada', { scopes: ['repo'] }))
+    const first = await connectToken(api, provider, fake, fake.createToken('Ada'))
     assert.equal(first.status, 201)
     const expiresAt = '2099-01-31T00:00:00.000Z'
-    const token = fake.createToken('ada', { scopes: ['repo', 'read:org'], expiresAt })
+    const scopes = { github: ['repo'], gitlab: ['read_api'], gitea: ['read:user'] }[provider]
+    const token = fake.createToken('ada', { scopes, expiresAt })
 
     const second = await connectToken(api, provider, fake, ` ${token}\n`)
 
@@ -39,7 +43,7 @@ for (const provider of all) {
       base_url: fake.url,
       client_id: null,
       repository_selection: null,
-      scopes: reports ? ['repo', 'read:org'] : [],
+      scopes: reports ? scopes : [],
       services: [],
       token_expires_at: reports ? expiresAt : null,
       token_hint: token.slice(-4),
@@ -121,6 +125,53 @@ for (const provider of all) {
   })
 }
 
+test('a repository that moves to another page meanwhile is listed once', async (t) => {
+  const api = await startApi(t)
+  let isMoved = false
+  const fake = await createGitProvider(t, {
+    repositories: 150,
+    override: ({ path }) => {
+      // One repository is pushed to after the first page was read: all others move by one.
+      if (path.includes('&page=2')) isMoved = true
+      return null
+    },
+  })
+  fake.state.indexOf = (index) => (isMoved ? (index + 149) % 150 : index)
+  const { body } = await connectToken(api, 'gitlab', fake, fake.createToken('ada'))
+  const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+  const ids = (listed.body.repositories as { id: string }[]).map(({ id }) => id)
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('a project whose address is switched off does not hide the others', async (t) => {
+  const api = await startApi(t)
+  const project = {
+    id: 1,
+    path: 'shop',
+    path_with_namespace: 'ada/shop',
+    namespace: { full_path: 'ada' },
+    http_url_to_repo: null,
+    web_url: 'https://gitlab.example.com/ada/shop',
+  }
+  const fake = await createGitProvider(t, {
+    override: ({ path }) => (path.startsWith('/api/v4/projects') ? { status: 200, body: [project] } : null),
+    repositories: 0,
+  })
+  const { body } = await connectToken(api, 'gitlab', fake, fake.createToken('ada'))
+  const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+  assert.equal(listed.status, 200)
+  assert.equal((listed.body.repositories as { clone_url: string }[])[0]!.clone_url, '')
+})
+
+test('the newest of many unsorted repositories are listed', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { repositories: 1500 })]
+  fake.state.indexOf = (index) => 1499 - index
+  const { body } = await connectToken(api, 'gitea', fake, fake.createToken('ada'))
+  const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+  const repositories = listed.body.repositories as { name: string }[]
+  assert.deepEqual([repositories[0]!.name, repositories.at(-1)!.name], ['repo-0', 'repo-999'])
+})
+
 test('a pending connection has no repositories, and a token is not authorized in the browser', async (t) => {
   const [api, fake] = [await startApi(t), await createGitProvider(t)]
   const pending = connectionOf(await authorize(api, { provider: 'github', base_url: fake.url }))
@@ -155,7 +206,27 @@ test('a connection that clones repositories is deleted only with force', async (
   await eventually('the removal', () => api.storage.actors.record(body.id as string)?.status === 'deleted')
   assert.equal((await api.call('GET', path)).status, 404)
   await eventually('the removal of the secrets', () => !api.storage.gitConnections.secrets(body.id as string))
-  assert.equal((await api.call('GET', '/api/v1/services/shop')).body.repo_url, repo_url)
+  const service = '/api/v1/services/shop'
+  const kept = (await api.call('GET', service)).body
+  assert.deepEqual([kept.repo_url, kept.use_git_connection], [repo_url, false])
+
+  // Another connection does not take over until the user says so.
+  const other = await connectToken(api, 'github', fake, fake.createToken('grace'))
+  const servicesOf = async () => (await api.call('GET', `${git}/connections/${other.body.id}`)).body.services
+  assert.deepEqual(await servicesOf(), [])
+  await api.call('PATCH', service, { body: { use_git_connection: true } })
+  assert.deepEqual(await servicesOf(), ['shop'])
+})
+
+test('a service with a new repository uses git connections again', async (t) => {
+  const api = await startApi(t)
+  const repo_url = 'https://git.example.com/ada/shop.git'
+  const create = { name: 'shop', type: 'web_service', repo_url, use_git_connection: false, deploy: false }
+  assert.equal((await api.call('POST', '/api/v1/services', { body: create })).status, 201)
+  const patch = (body: object) => api.call('PATCH', '/api/v1/services/shop', { body })
+  assert.equal((await patch({ repo_url })).body.use_git_connection, false)
+  assert.equal((await patch({ repo_url: `${repo_url}/` })).body.use_git_connection, false)
+  assert.equal((await patch({ repo_url: 'https://git.example.com/ada/site' })).body.use_git_connection, true)
 })
 
 test('malformed input is refused before the provider is called', async (t) => {
@@ -220,6 +291,26 @@ test('a path that git may not read is a refusal, and a refused host a wrong requ
     assert.deepEqual([refused.status, refused.body.code], [status, code], repo_url)
   }
   assert.equal((await api.call('GET', `${git}/branches`)).status, 400)
+})
+
+test('an ssh address of a group is read with a connection that may read it, else over ssh', async (t) => {
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'acme'))
+  for (const name of ['tool', 'secret'])
+    createRepository(t, { root: join(root, 'acme'), name: `${name}.git` }).commit('First', { file: 'one' })
+  const listen = { address: portlessAddress, port: 80 }
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { root, listen })]
+  const token = fake.createToken('ada', { groups: ['acme'], repositories: ['tool'] })
+  const { body } = await connectToken(api, 'gitlab', fake, token)
+  const branches = (name: string) => {
+    const query = new URLSearchParams({ repo_url: `git@${portlessAddress}:acme/${name}.git` })
+    return api.call('GET', `${git}/branches?${query}`)
+  }
+  const read = await branches('tool')
+  assert.deepEqual([read.status, read.body.connection_id], [200, body.id], read.text)
+  const refused = await branches('secret')
+  assert.equal(refused.status, 502)
+  assert.match(refused.body.detail as string, /nothing listens at its address/)
 })
 
 test('parallel requests for one account create one connection', async (t) => {

@@ -35,6 +35,7 @@ test('a new service has every field, with the defaults', async (t) => {
     init: true,
     protocol: 'http',
     submodule_owners: [],
+    use_git_connection: true,
     publish_dir: null,
     spa_fallback: false,
     port: null,

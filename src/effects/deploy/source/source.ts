@@ -6,7 +6,6 @@ import { removeTree } from '../../../archive/removal.ts'
 import { maxIgnoreBytes, readBounded } from '../../../docker/dockerfile/ignore-rules.ts'
 import type { Credentials } from '../../../git/credentials.ts'
 import type { RepositoryUrl } from '../../../git/repository.ts'
-import { providerTitles } from '../../../git-providers/base-url.ts'
 import { reapProcesses } from '../../../process-groups.ts'
 import { sourceFor } from '../../../sources/index.ts'
 import type { GitAccess } from '../../../sources/source.ts'
@@ -16,6 +15,7 @@ import {
   basePathOf,
   openSubmoduleAccess,
   type RepositoryAccess,
+  titleOf,
 } from '../../git-connection/repository-access.ts'
 import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
@@ -75,10 +75,15 @@ async function accessFor(
   const { ports, log } = phase
   const credentials = credentialsFor(phase, repository)
   if (credentials) return { repository, credentials, connection: null }
+  const { service } = phase
+  if (service.use_git_connection === false) {
+    const remedy = `berth update ${service.name} --git-connection on`
+    log.info(`the repository is read without a git connection, as this service is set; ${remedy}`)
+    return { repository, credentials: null, connection: null }
+  }
   const access = await accessRepository(ports, repository)
   if (access.connection === null) return access
-  const { provider, account } = access.connection
-  const name = `the ${providerTitles[provider]} connection of ${account}`
+  const name = titleOf(access.connection)
   if (access.problem === null) log.info(`reading the repository with ${name}`)
   else log.info(`${name} supplied no token, so the repository is read without one: ${access.problem}`)
   return access
