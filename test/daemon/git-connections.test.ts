@@ -200,3 +200,27 @@ long('a code that was sent when the daemon was killed is never sent again', asyn
   const done = await api.post('/git/callback', provider.approve(resumed.url, 'ada'))
   assert.deepEqual([done.status, done.connection.id], ['connected', connection.id])
 })
+
+long('a registration that a kill interrupted says what may be left at GitHub', async (t) => {
+  const provider = await createGitProvider(t, {
+    override: ({ path }) => (path.endsWith('/conversions') ? 'hang' : null),
+  })
+  const daemon = await startDaemon(t)
+  const request = { provider: 'github', base_url: provider.url, redirect_uri }
+  const started = await daemon.api.post('/git/authorize', request)
+  const code = provider.registerApp(started.fields.manifest, 'ada')
+  const state = new URL(started.url).searchParams.get('state')
+  const pending = daemon.api.call('POST', '/git/callback', { code, state }).catch(() => null)
+  const isSent = () => provider.requests.some(({ path }) => path.endsWith('/conversions'))
+  while (!isSent()) await new Promise((resolve) => setTimeout(resolve, 20))
+  await daemon.kill()
+  await pending
+  await daemon.start()
+
+  const path = `/git/connections/${started.connection.id}`
+  while ((await daemon.api.get(path)).phase === 'exchanging')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  const connection = await daemon.api.get(path)
+  assert.equal(connection.phase, 'registering')
+  assert.match(connection.error, /GitHub may have registered an app that nothing uses: delete it/)
+})
