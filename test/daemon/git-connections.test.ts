@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { Api, Body } from '../support/daemon/api.ts'
 import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { finishedDeploy } from '../support/daemon/service.ts'
-import { createGitProvider, type FakeRequest } from '../support/git/git-provider.ts'
+import { createGitProvider, type FakeProviderOptions, type FakeRequest } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { filesWith } from '../support/storage/canary.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
@@ -18,13 +18,13 @@ const redirect_uri = 'https://berth.example.com/git/callback'
  * A provider with the private repository ada/shop, which has no Dockerfile: its deploys end
  * after the fetch.
  */
-async function privateRepository(t: TestContext) {
+async function privateRepository(t: TestContext, override?: FakeProviderOptions['override']) {
   const root = temporaryDirectory(t)
   mkdirSync(join(root, 'ada'))
   const repository = createRepository(t, { root: join(root, 'ada'), name: 'shop.git' })
   repository.commit('First', { 'README.md': 'the shop' })
   repository.branch('next')
-  const provider = await createGitProvider(t, { root })
+  const provider = await createGitProvider(t, { root, ...(override && { override }) })
   return { repository, provider, repoUrl: `${provider.url}/ada/shop.git` }
 }
 
@@ -89,18 +89,19 @@ test('a private repository is cloned with its connection, and the token leaks no
 })
 
 test('a token that ends while git uses it is renewed, and the deploy goes on', async (t) => {
-  const { provider, repoUrl, repository } = await privateRepository(t)
+  let former: string[] = []
+  const { provider, repoUrl, repository } = await privateRepository(t, ({ path }) => {
+    // After the references were listed, before the commits are sent.
+    if (path.endsWith('/git-upload-pack')) for (const token of former) provider.revoke(token)
+    return null
+  })
   const daemon = await startDaemon(t)
   const { api } = daemon
   const application = { client_id: 'client', client_secret: 'the client secret' }
   const request = { provider: 'gitlab', base_url: provider.url, redirect_uri }
   const started = await api.post('/git/authorize', { ...request, ...application })
   await api.post('/git/callback', provider.approve(started.url, 'ada'))
-  const former = [...provider.state.tokens.keys()]
-  provider.state.onGit = (path) => {
-    // After the references were listed, before the commits are sent.
-    if (path.endsWith('/git-upload-pack')) for (const token of former) provider.revoke(token)
-  }
+  former = [...provider.state.tokens.keys()]
 
   const { deploy: deployed, log } = await deploy(api, repoUrl)
 

@@ -54,7 +54,6 @@ export async function createGitProvider(t: Scope, options: FakeProviderOptions =
     uninstalledRepositories: [],
     accessSeconds: 7200,
     linksLastPage: true,
-    onGit: () => undefined,
     answersLost: () => false,
     isLimited: false,
   }
@@ -90,7 +89,6 @@ async function respond(
   const isGit = request.url!.includes('.git/')
   const seen = await readRequest(request, !isGit)
   requests.push(seen)
-  if (isGit) state.onGit(seen.path)
   const changed = options.override?.(seen) ?? null
   if (changed === 'hang') return
   if (changed === null && isGit) return serveIfAllowed(state, seen, options.root!, request, response)

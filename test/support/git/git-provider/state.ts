@@ -68,8 +68,6 @@ export interface FakeState {
   accessSeconds: number
   /** GitHub leaves out the link to the last page if it cannot calculate it. */
   linksLastPage: boolean
-  /** Called with the path of each request of git, before it is checked. */
-  onGit: (path: string) => void
   /** Requests that are carried out, and whose answers never arrive. */
   answersLost: (request: FakeRequest) => boolean
   /** Whether GitHub answers that its secondary rate limit is exceeded. */

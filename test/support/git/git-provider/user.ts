@@ -21,7 +21,7 @@ let keys: ReturnType<typeof createKeys> | null = null
 const createKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 /** What a user needs to choose for a token, at each provider. */
-export const personalScopes = ['repo', 'read_api', 'read_repository', 'read:repository', 'read:user']
+const personalScopes = ['repo', 'read_api', 'read_repository', 'read:repository', 'read:user']
 const oauthScopes = ['read_api', 'read_repository', 'read:repository', 'read:user']
 
 /** What the page of an OAuth authorization refuses before it asks the user. */
