@@ -126,12 +126,12 @@ test('a rule has a threshold and can be turned off, for all or for one', async (
 })
 
 test('turning a rule off ends its open alerts', async (t) => {
-  const { call, raise, list } = await start(t)
+  const { call, raise, list, storage } = await start(t)
   const failed = await raise()
   const other = await raise({ rule: 'job_failed' })
   await call('PATCH', '/alert-rules/deploy_failed', { subject: 'shop', enabled: false })
-  assert.deepEqual((await list()).ids.includes(other), true)
-  assert.deepEqual((await list()).ids.includes(failed), false)
+  await eventually('the end of its alert', () => storage.actors.get(failed)?.final)
+  assert.deepEqual((await list()).ids, [other])
 })
 
 test('a token that is limited to a service sees and acknowledges only its alerts', async (t) => {
