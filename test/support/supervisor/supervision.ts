@@ -100,10 +100,13 @@ export function heldEffect() {
 }
 
 /** Polls until `look` returns a value; fails with `what` after two minutes, or BERTH_TEST_PATIENCE_MS. */
-export async function eventually<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+): Promise<T> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
-    const found = look()
+    const found = await look()
     if (found) return found
     if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
