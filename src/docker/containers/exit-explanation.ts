@@ -4,7 +4,9 @@ import { constants } from 'node:os'
 import { size } from '../../quantities.ts'
 
 export interface ExitFacts {
+  /** Null if it never ran, and if the engine did not see its end. */
   exitCode: number | null
+  startedAt: string | null
   oomKilled: boolean
   memoryLimitBytes: number
 }
@@ -17,6 +19,8 @@ export interface ExitedProgram {
   /** Why it could not be run; null if its files show no reason; undefined if unknown. */
   problem?: string | null | undefined
 }
+
+const lostExit = 'was running when the Docker engine was restarted: how it ended is unknown'
 
 /** 128 and SIGKILL. */
 export const killedExitCode = 137
@@ -32,7 +36,7 @@ export function isExecFailure({ exitCode }: Pick<ExitFacts, 'exitCode'>): boolea
 
 /** One line that reads after the name of an instance: "exited with code 1". */
 export function explainExit(exit: ExitFacts, program: ExitedProgram): string {
-  if (exit.exitCode === null) return 'never ran'
+  if (exit.exitCode === null) return exit.startedAt === null ? 'never ran' : lostExit
   if (isOutOfMemory(exit))
     return `was killed for using more than its memory limit of ${size(exit.memoryLimitBytes)}`
   const text = explainCode(exit.exitCode, program)

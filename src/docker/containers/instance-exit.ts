@@ -1,10 +1,11 @@
-// Determines whether an exit with code 137 was an out-of-memory kill. Docker may set the flag or emit the
-// event only a moment after it shows the container as ended. Both are therefore checked for a while before
-// the exit counts as a plain SIGKILL.
+// Determines how a container ended. An exit with code 137 may be an out-of-memory kill: Docker may set the
+// flag or emit the event only a moment after it shows the container as ended. Both are therefore checked for
+// a while before the exit counts as a plain SIGKILL. An exit with code 0 may be one that Docker did not see.
 
 import { constants, type FileHandle, open } from 'node:fs/promises'
 import { sleep } from '../../async/sleep.ts'
 import type { Engine } from '../engine/client.ts'
+import { hasMissedEnd } from '../engine/events.ts'
 import { streamLines } from '../engine/stream-lines.ts'
 import { killedExitCode } from './exit-explanation.ts'
 import type { InstanceState } from './instance-state.ts'
@@ -12,7 +13,7 @@ import type { InstanceState } from './instance-state.ts'
 const doubtMs = 2_500
 const pollIntervalMs = 250
 
-/** The state once its `oomKilled` can be believed; null when the container is gone. */
+/** The state once its end can be believed, without an exit code if that is lost; null when it is gone. */
 export async function settleExit(
   engine: Engine,
   inspect: () => Promise<InstanceState | null>,
@@ -21,6 +22,7 @@ export async function settleExit(
   const doubtEndsAt = performance.now() + doubtMs
   for (;;) {
     const state = await inspect()
+    if (state?.exitCode === 0 && (await hasMissedEnd(engine, state))) return { ...state, exitCode: null }
     if (state === null || state.exitCode !== killedExitCode || state.oomKilled) return state
     if (await hadOomEvent(engine, state)) return { ...state, oomKilled: true }
     // Engines miss a kill now and then when the container ends with it; the kernel does not.

@@ -14,7 +14,7 @@ export interface InstanceState {
   address: string | null
   startedAt: string | null
   finishedAt: string | null
-  /** The exit code of the last run; null while it runs. */
+  /** The exit code of the last run; null while it runs, and if it is lost. */
   exitCode: number | null
   /** Null for an image without a HEALTHCHECK, and while it does not run. */
   health: InstanceHealth | null

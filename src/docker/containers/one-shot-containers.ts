@@ -4,7 +4,9 @@
 import type { Duplex } from 'node:stream'
 import type { Container, ContainerCreateOptions } from 'dockerode'
 import { sleep } from '../../async/sleep.ts'
+import { Failure } from '../../errors.ts'
 import { type Engine, hasStatus, toFailure } from '../engine/client.ts'
+import { hasMissedEnd } from '../engine/events.ts'
 import { labels, type Owner, ownerLabels, toolKind, toolName } from '../engine/names.ts'
 import { type CommandOutput, readOutput } from '../exec/command-output.ts'
 import { type EngineScope, findOwnOrRefuse, removeContainer } from './find-container.ts'
@@ -66,11 +68,21 @@ async function runTool(scope: EngineScope, spec: OneShotSpec, streams: OneShotSt
       signal,
     })
     const { State } = await engine.call('inspect a tool', (abortSignal) => container.inspect({ abortSignal }))
+    await requireSeenEnd(engine, container.id, State)
     return { ...words, exitCode: Number(end.StatusCode), isOutOfMemory: State.OOMKilled }
   } finally {
     // If the engine is unavailable now, the next run or `remove` with this id removes the container.
     await removeTool(scope, spec.id).catch(() => undefined)
   }
+}
+
+async function requireSeenEnd(
+  engine: Engine,
+  containerId: string,
+  { StartedAt: startedAt, FinishedAt: finishedAt }: { StartedAt: string; FinishedAt: string },
+): Promise<void> {
+  if (!(await hasMissedEnd(engine, { containerId, startedAt, finishedAt }))) return
+  throw new Failure('docker_unavailable', 'the Docker engine was restarted while it ran a tool')
 }
 
 /** Retries while the name is in use: it stays in use for a moment after the previous tool was removed. */

@@ -2,8 +2,8 @@
 // only hints: a restarted engine has forgotten its events, so a watcher also reads the whole state after
 // each (re)connection.
 import { sleep } from '../../async/sleep.ts'
-import type { InstanceState } from '../containers/instances.ts'
-import type { Engine } from './client.ts'
+import type { InstanceState } from '../containers/instance-state.ts'
+import { type Engine, orNull } from './client.ts'
 import { labels, type Owner, ownerFilter } from './names.ts'
 import { streamLines } from './stream-lines.ts'
 
@@ -126,6 +126,34 @@ function createHistory() {
   return { isNew, since }
 }
 
+/** In this time, an engine that starts loads its containers and makes up the ends that it missed. */
+const longestLoadMs = 2 * 60_000
+
+/**
+ * Whether the engine did not see the end of a container. One that was killed while it ran may say, once it is
+ * started again, that the container ended by itself with 0 (moby 45788).
+ */
+export async function hasMissedEnd(
+  engine: Engine,
+  { containerId, startedAt, finishedAt }: Pick<InstanceState, 'containerId' | 'startedAt' | 'finishedAt'>,
+): Promise<boolean> {
+  if (startedAt === null || finishedAt === null) return false
+  const engineStart = await readEngineStart(engine)
+  const isKnown =
+    engineStart !== null &&
+    (engineStart < Date.parse(startedAt) || Date.parse(finishedAt) < engineStart - longestLoadMs)
+  if (isKnown) return false
+  if (!(await isForgotten(engine, { containerId, event: 'start', at: startedAt }))) return false
+  return isForgotten(engine, { containerId, event: 'die', at: finishedAt })
+}
+
+/** The engine makes its default network anew at each start that kept no container running. */
+async function readEngineStart({ call, docker }: Engine): Promise<number | null> {
+  const bridge = call('inspect the default network', () => docker.getNetwork('bridge').inspect())
+  const found = (await orNull(bridge)) as { Created: string } | null
+  return found && Date.parse(found.Created)
+}
+
 /** True too when so much happened since that the engine forgot: it keeps 256 events. */
 export async function wasEngineRestarted(
   engine: Engine,
@@ -137,7 +165,7 @@ export async function wasEngineRestarted(
 /** Whether the engine no longer knows the event of a container, which was not before `at`. */
 export async function isForgotten(
   { call, docker }: Engine,
-  { containerId, event, at }: { containerId: string; event: 'create' | 'start'; at: string },
+  { containerId, event, at }: { containerId: string; event: 'create' | 'start' | 'die'; at: string },
 ): Promise<boolean> {
   const filters = { container: [containerId], event: [event] }
   const since = Date.parse(at) / 1000 - 1

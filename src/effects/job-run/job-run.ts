@@ -151,8 +151,9 @@ async function follow(ports: JobRunPorts, input: RunFollow, signal: AbortSignal)
   const exit = await withinLimit(input, leftMs, signal, readToEnd, isRunning)
   if (exit === null) throw new Failure('job_failed', 'its container disappeared while it ran')
   const trouble = await describeFailure(ports, input, exit, signal)
-  const code = isOutOfMemory(exit) ? 'out_of_memory' : 'job_failed'
   const { exitCode, startedAt, finishedAt } = exit
+  const failed = exitCode === null ? 'docker_error' : 'job_failed'
+  const code = isOutOfMemory(exit) ? 'out_of_memory' : failed
   return { exitCode, startedAt, finishedAt, trouble, code }
 }
 

@@ -50,7 +50,7 @@ async function runToEnd({ instances, spec }: DockerSite, command: string) {
 
 const server: ExitedProgram = { command: 'node server.js', port: 3000 }
 const explain = (exitCode: number | null, oomKilled = false, program = server) =>
-  explainExit({ exitCode, oomKilled, memoryLimitBytes: 512 * 1024 * 1024 }, program)
+  explainExit({ exitCode, startedAt: null, oomKilled, memoryLimitBytes: 512 * 1024 * 1024 }, program)
 
 test('an exit with code 0 is explained by what must keep running, where, and what to change', () => {
   assert.equal(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { ensureNetwork } from '../../../src/docker/network/networks.ts'
+import { addressAt, ensureNetwork, parseSubnet } from '../../../src/docker/network/networks.ts'
 import { jobRunEffects } from '../../../src/effects/job-run/job-run.ts'
 import { createJobSlots } from '../../../src/effects/job-run/job-slots.ts'
 import type { JobRunPorts } from '../../../src/effects/job-run/ports.ts'
@@ -24,8 +24,8 @@ async function openRun(t: TestContext) {
   await storage.actors.create(transitionOf({ id }))
   await storage.releases.freeze(deployId, () => ({ settings: service, env: [], resolved: null }))
   const { name, subnet } = await ensureNetwork(engine, owner, testSubnet)
-  const [a, b, c] = subnet.split('.')
-  const range = { first: `${a}.${b}.${c}.40`, last: `${a}.${b}.${c}.50` }
+  const block = parseSubnet(subnet)!
+  const range = { first: addressAt(block, 40), last: addressAt(block, 50) }
   const ports = standIn<JobRunPorts>({
     storage,
     engine,
