@@ -147,7 +147,7 @@ export async function hasMissedEnd(
   return isForgotten(engine, { containerId, event: 'die', at: finishedAt })
 }
 
-/** The engine makes its default network anew at each start that kept no container running. */
+/** The engine creates its default network again at each start that kept no container running. */
 async function readEngineStart({ call, docker }: Engine): Promise<number | null> {
   const bridge = call('inspect the default network', () => docker.getNetwork('bridge').inspect())
   const found = (await orNull(bridge)) as { Created: string } | null
