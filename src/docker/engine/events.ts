@@ -1,9 +1,11 @@
 // Events of this server's containers, without gaps or repetitions when the stream reconnects. They are
 // only hints: a restarted engine has forgotten its events, so a watcher also reads the whole state after
 // each (re)connection.
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { sleep } from '../../async/sleep.ts'
 import type { InstanceState } from '../containers/instance-state.ts'
-import { type Engine, orNull } from './client.ts'
+import type { Engine } from './client.ts'
 import { labels, type Owner, ownerFilter } from './names.ts'
 import { streamLines } from './stream-lines.ts'
 
@@ -126,12 +128,9 @@ function createHistory() {
   return { isNew, since }
 }
 
-/** In this time, an engine that starts loads its containers and makes up the ends that it missed. */
-const longestLoadMs = 2 * 60_000
-
 /**
  * Whether the engine did not see the end of a container. One that was killed while it ran may say, once it is
- * started again, that the container ended by itself with 0 (moby 45788).
+ * started again, that the container ended by itself with 0 at that moment (moby 45788).
  */
 export async function hasMissedEnd(
   engine: Engine,
@@ -139,19 +138,21 @@ export async function hasMissedEnd(
 ): Promise<boolean> {
   if (startedAt === null || finishedAt === null) return false
   const engineStart = await readEngineStart(engine)
-  const isKnown =
-    engineStart !== null &&
-    (engineStart < Date.parse(startedAt) || Date.parse(finishedAt) < engineStart - longestLoadMs)
-  if (isKnown) return false
+  const isBetween = (atMs: number) => Date.parse(startedAt) < atMs && atMs <= Date.parse(finishedAt)
+  if (engineStart !== null && !isBetween(engineStart)) return false
   if (!(await isForgotten(engine, { containerId, event: 'start', at: startedAt }))) return false
   return isForgotten(engine, { containerId, event: 'die', at: finishedAt })
 }
 
-/** The engine creates its default network again at each start that kept no container running. */
-async function readEngineStart({ call, docker }: Engine): Promise<number | null> {
-  const bridge = call('inspect the default network', () => docker.getNetwork('bridge').inspect())
-  const found = (await orNull(bridge)) as { Created: string } | null
-  return found && Date.parse(found.Created)
+/** In ms since 1970; null if nothing of the engine shows it. */
+async function readEngineStart(engine: Engine): Promise<number | null> {
+  const { rootDir } = await engine.info()
+  if (rootDir === null) return null
+  // A starting engine creates both again. Only root may look into its folder.
+  const folder = await stat(join(rootDir, 'tmp')).catch(() => null)
+  if (folder !== null) return folder.birthtimeMs
+  const pidFile = await stat('/run/docker.pid').catch(() => null)
+  return pidFile === null ? null : pidFile.mtimeMs
 }
 
 /** True too when so much happened since that the engine forgot: it keeps 256 events. */
