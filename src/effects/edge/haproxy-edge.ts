@@ -29,7 +29,7 @@ export interface Edge {
   applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void>
   /** Open requests at the instances of a deploy, starting at an index; null if the number is unknown. */
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
-  /** Resolves when a request through the edge was answered by the instance in that slot. */
+  /** Resolves when the instance in that slot responded to a request through the edge. Throws `not_reached`. */
   verify(wanted: Verification, signal: AbortSignal): Promise<void>
   /** The reason why requests to the public ports may not reach this edge, or null. */
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
@@ -75,6 +75,7 @@ interface Parts extends RouteParts {
 /** How long a cleanup waits for an unavailable edge. */
 const bestEffortMs = 3_000
 const maxWaitMs = 60_000
+const verifyRounds = 3
 /** Another program may send commands to HAProxy too, so its whole state is read this often. */
 const compareIntervalMs = 60_000
 
@@ -131,8 +132,15 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     return open && slots.reduce((sum, { slot }) => sum + (open.get(slotName(slot)) ?? 0), 0)
   }
 
-  verify(wanted: Verification, signal: AbortSignal): Promise<void> {
-    return verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
+  async verify(wanted: Verification, signal: AbortSignal): Promise<void> {
+    for (let rounds = 1; ; rounds++) {
+      const problem = await verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
+      if (problem === null) return
+      if (problem.isFromInstance || rounds === verifyRounds) throw notReached(wanted, problem)
+      // HAProxy may have been restarted since the last round, and not know the instance.
+      this.#last = { mode: 'unknown' }
+      await this.#waitUntilApplied(this.#requestRound(), signal, maxWaitMs)
+    }
   }
 
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null> {
@@ -322,30 +330,39 @@ const attemptTimeoutMs = 5_000
 const attempts = 5
 const pauseMs = 200
 
-/** Throws `not_reached` with the unexpected response. */
+interface UnexpectedResponse {
+  /** The status, or why there was none. */
+  text: string
+  /** Another upstream, the edge itself or nothing responded otherwise. */
+  isFromInstance: boolean
+}
+
+/** Null if the instance responded. */
 export async function verifyUpstream(
   files: EdgeFiles,
   driver: Pick<Driver, 'countOpen'>,
   wanted: Verification,
   signal: AbortSignal,
-): Promise<void> {
-  let problem = 'no response'
-  for (let tries = 0; tries < attempts; tries++) {
+): Promise<UnexpectedResponse | null> {
+  for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
-    const latest = await sendRequest(files, wanted, signal)
-    if (latest === null) return
-    problem = latest
+    const problem = await sendRequest(files, wanted, signal)
+    if (problem === null) return null
     // Without a health path the page may take long to load: an open request at the instance is enough.
-    if (problem === timeoutText && wanted.healthPath === null && (await hasOpenRequests(driver, wanted)))
-      return
+    const isSlow = problem.text === timeoutText && wanted.healthPath === null
+    if (isSlow && (await hasOpenRequests(driver, wanted))) return null
+    if (tries === attempts) return problem
     await sleep(pauseMs, signal)
   }
-  const what = `GET ${wanted.healthPath ?? '/'} for ${wanted.host}`
+}
+
+function notReached({ healthPath, host }: Verification, { text }: UnexpectedResponse): Failure {
+  const what = `GET ${healthPath ?? '/'} for ${host}`
   const failure = new Failure(
     'not_reached',
-    `a request through the edge did not reach the instance: ${what} → ${problem}`,
+    `a request through the edge did not reach the instance: ${what} → ${text}`,
   )
-  throw problem === '502' ? failure.with({ reason: 'invalid_response' }) : failure
+  return text === '502' ? failure.with({ reason: 'invalid_response' }) : failure
 }
 
 const timeoutText = 'no response in time'
@@ -355,8 +372,8 @@ function sendRequest(
   files: EdgeFiles,
   { host, healthPath, slot }: Verification,
   signal: AbortSignal,
-): Promise<string | null> {
-  return new Promise<string | null>((resolve, reject) => {
+): Promise<UnexpectedResponse | null> {
+  return new Promise((resolve, reject) => {
     const outgoing = request(
       {
         socketPath: files.verifySocket,
@@ -367,9 +384,9 @@ function sendRequest(
       },
       ({ statusCode = 0, headers }) => {
         outgoing.destroy()
-        const isReached = headers['x-berth-upstream'] === slotName(slot) && !headers['x-berth-answer']
+        const isFromInstance = headers['x-berth-upstream'] === slotName(slot) && !headers['x-berth-answer']
         const isFine = healthPath === null || (statusCode >= 200 && statusCode < 400)
-        resolve(isReached && isFine ? null : String(statusCode))
+        resolve(isFromInstance && isFine ? null : { text: String(statusCode), isFromInstance })
       },
     )
     outgoing.once('timeout', () => outgoing.destroy(new Error(timeoutText)))
@@ -379,7 +396,7 @@ function sendRequest(
     }
     signal.addEventListener('abort', giveUp)
     outgoing.once('close', () => signal.removeEventListener('abort', giveUp))
-    outgoing.once('error', (error) => resolve(error.message))
+    outgoing.once('error', ({ message: text }) => resolve({ text, isFromInstance: text === timeoutText }))
     outgoing.end()
   })
 }

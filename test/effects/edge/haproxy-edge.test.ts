@@ -2,6 +2,7 @@
 import assert, { deepEqual, rejects } from 'node:assert/strict'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ensureEdgeContainer } from '../../../src/docker/containers/edge-container.ts'
 import type { Driver } from '../../../src/edge/driver.ts'
@@ -17,7 +18,7 @@ import { startEdge } from '../../support/edge/running-edge.ts'
 import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
-async function openEdge(t: TestContext) {
+async function openEdge(t: TestContext, verifySocket = '') {
   const calls: string[] = []
   const state = { process: 1, isFailing: false }
   const driver = {
@@ -32,7 +33,7 @@ async function openEdge(t: TestContext) {
   const edge = new HaproxyEdge({
     storage: await temporaryStorage(t),
     settings: { baseDomain: 'localhost' },
-    files: { generation: 1 } as EdgeFiles,
+    files: { generation: 1, verifySocket } as EdgeFiles,
     driver: driver as unknown as Driver,
     publicPorts: { httpPort: 80, httpsPort: 443, ownHost: 'own.invalid' },
     routeSources: { dashboardHost: null },
@@ -75,6 +76,33 @@ test('a comparison that failed is repeated by the next round', async (t) => {
 })
 
 const { signal } = new AbortController()
+
+test('a request that reached another instance is sent again once all routes are applied', async (t) => {
+  const socket = join(temporaryDirectory(t), 'verify.sock')
+  const { edge, calls } = await openEdge(t, socket)
+  let isKnown = false
+  const server = createHttpServer((_, response) => {
+    response.setHeader('x-berth-upstream', isKnown ? 's2' : 's1').end()
+  })
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  t.after(() => server.close())
+  const wanted = { pool: 1, slot: 2, host: 'shop.localhost', healthPath: '/' }
+  const verified = edge.verify(wanted, signal)
+  await edge.next(60_000, signal)
+  assert.deepEqual(calls, [])
+  isKnown = true
+  await edge.round()
+  await verified
+  assert.deepEqual(calls, ['invalidate', 'apply'])
+
+  isKnown = false
+  const refused = edge.verify(wanted, signal)
+  for (const _ of [1, 2]) {
+    await edge.next(60_000, signal)
+    await edge.round()
+  }
+  await rejects(refused, { code: 'not_reached', message: /GET \/ for shop.localhost → 200$/ })
+})
 
 async function listen(t: TestContext, server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -27,15 +27,23 @@ test('an instance is verified by a successful response from its slot', async (t)
     assert.deepEqual([headers.host, url], ['shop.localhost', '/healthz'])
     response.setHeader('x-berth-upstream', headers['x-berth-upstream']!).end()
   })
-  await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
+  assert.equal(await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal), null)
 })
 
 test('a response from another slot does not verify the instance', async (t) => {
   const { place: edgeFiles } = await answering(t, (_, response) => {
     response.setHeader('x-berth-upstream', 's1').end()
   })
-  const verifying = verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
-  await assert.rejects(verifying, { code: 'not_reached' })
+  const problem = await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
+  assert.deepEqual(problem, { text: '200', isFromInstance: false })
+})
+
+test('a response of the instance that is no success does not verify it', async (t) => {
+  const { place: edgeFiles } = await answering(t, ({ headers }, response) => {
+    response.writeHead(500, { 'x-berth-upstream': headers['x-berth-upstream'] }).end()
+  })
+  const problem = await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
+  assert.deepEqual(problem, { text: '500', isFromInstance: true })
 })
 
 test('an abandoned verification ignores a late response', async (t) => {
