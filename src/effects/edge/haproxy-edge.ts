@@ -29,7 +29,7 @@ export interface Edge {
   applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void>
   /** Open requests at the instances of a deploy, starting at an index; null if the number is unknown. */
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
-  /** Resolves when the instance in that slot responded to a request through the edge. Throws `not_reached`. */
+  /** Resolves when the instance in that slot answered a request through the edge. Throws `not_reached`. */
   verify(wanted: Verification, signal: AbortSignal): Promise<void>
   /** The reason why requests to the public ports may not reach this edge, or null. */
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
