@@ -94,6 +94,8 @@ async function withSource(
   work: (requireSource: () => void) => Promise<void>,
 ): Promise<void> {
   const { ports, datastore, input, signal } = step
+  // One that a killed daemon left would answer in place of the new one, and then be removed.
+  await ports.tools.remove(input.id)
   const ending = new AbortController()
   const either = AbortSignal.any([signal, ending.signal])
   const command = {
