@@ -43,20 +43,18 @@ export const rarePaths = [
 
 const timeoutMs = 8000
 
-/** Resolves right after an actor of the kind reached the state, or after a while. */
-export async function untilState({ victim }: Drill, path: string, chance: Chance): Promise<void> {
+/** Resolves right after an actor came into one of these states, or after a while. */
+export async function untilState({ victim }: Drill, paths: string[], chance: Chance): Promise<void> {
   const api = await victim.whenUp()
-  const [kind, state] = path.split(' ') as [string, string]
   try {
     for await (const { event, data } of api.events('/events', { signal: AbortSignal.timeout(timeoutMs) })) {
-      if (event !== 'change') continue
-      const change = JSON.parse(data)
-      if (change.kind !== kind) continue
-      const actor = await api.get(`/actors/${change.id}`)
-      if (actor.state?.split(/[. ]/).includes(state)) break
+      const transition = event === 'change' ? JSON.parse(data).transition : null
+      if (transition === null) continue
+      const states: string[] = transition.state.split(/[. ]/)
+      if (states.some((state) => paths.includes(`${transition.kind} ${state}`))) break
     }
   } catch {
     // It did not happen in time, or the daemon ended.
   }
-  await sleep(chance.isTrue(0.6) ? 0 : chance.between(0, 100))
+  await sleep(chance.isTrue(0.8) ? 0 : chance.between(0, 100))
 }

@@ -148,7 +148,7 @@ async function disturbDaemon(run: Run, drill: Drill, part: Sites, isOver: () => 
 async function killDaemon({ victim, chance, outcome, around }: Run, drill: Drill): Promise<void> {
   const missing = rarePaths.filter((path) => outcome.killedIn[path] === 0)
   if (chance.isTrue(0.7))
-    await untilState(drill, chance.pick(missing.length > 0 ? missing : rarePaths), chance)
+    await untilState(drill, missing.length > 0 ? missing : [chance.pick(rarePaths)], chance)
   else await sleep(chance.between(100, 2500))
   await victim.kill()
   const underWay = await readUnderWay(victim.dataDir)
