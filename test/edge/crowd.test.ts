@@ -9,7 +9,7 @@ import { type Client, openClient } from '../support/edge/loopback-clients.ts'
 import { type RunningEdge, serveUpstream, startEdge } from '../support/edge/running-edge.ts'
 import { eventually } from '../support/supervisor/supervision.ts'
 
-const limits = { connections: 10_500, connectionsPerAddress: 1000, requestsPerAddress: 100_000 }
+const limits = { connections: 13_500, connectionsPerAddress: 1000, requestsPerAddress: 100_000 }
 const rounds = 5
 const requests = 1500
 const large = Buffer.alloc(4 * 1024 * 1024)
