@@ -84,7 +84,10 @@ export async function streamBody(source: BodySource, limitBytes: number, sink: S
     if (sizeBytes > limitBytes) return void body.destroy(payloadTooLarge(limitBytes))
     isPaused = !body.push(copyOf(chunk)) && !isLast
     if (isPaused) source.pause()
-    if (isLast) body.push(null)
+    if (!isLast) return
+    // Restarted now, the timeout would cut the response.
+    clearInterval(timer)
+    body.push(null)
   })
   try {
     await sink.open()

@@ -45,7 +45,12 @@ function pausedSink() {
 }
 
 /** A server whose one route takes an upload into the sink, and answers its size. */
-async function start(t: TestContext, sink: Sink, seen: { outcome: unknown } = { outcome: null }) {
+async function start(
+  t: TestContext,
+  sink: Sink,
+  seen: { outcome: unknown } = { outcome: null },
+  answer: () => Promise<void> = async () => undefined,
+) {
   const taking = route({
     method: 'POST',
     path: '/take',
@@ -55,6 +60,7 @@ async function start(t: TestContext, sink: Sink, seen: { outcome: unknown } = { 
     async handler({ body }: Call<unknown, unknown, Upload>) {
       const receiving = body.receive(sink)
       seen.outcome = await receiving.catch(codeOf)
+      await answer()
       return new Raw(200, 'text/plain', String(await receiving))
     },
   })
@@ -159,6 +165,17 @@ long('a client may pause for most of a minute, and is cut after that', async (t)
   silent.write(chunk(Buffer.from('half')))
   await once(silent, 'close')
   assert.equal(await outcome(), 'client_left')
+})
+
+test('a complete body whose use takes long is answered', async (t) => {
+  const { sink } = keepingSink(sleep(6_000))
+  const { url } = await start(t, sink, undefined, () => sleep(16_000))
+  const response = await fetch(url, {
+    method: 'POST',
+    body: 'all',
+    headers: { 'content-type': 'application/gzip' },
+  })
+  assert.equal(await response.text(), '3')
 })
 
 test('a body over the limit is rejected by its length, or counted without one', async (t) => {
