@@ -11,23 +11,13 @@ import { openEngine } from '../../../src/docker/engine/client.ts'
 import { jobKind } from '../../../src/docker/engine/names.ts'
 import { fileScope } from '../../support/daemon/scope.ts'
 import { specMaker, testOwner, until } from '../../support/docker/docker-site.ts'
-import { ensureEngine } from '../../support/docker/engine.ts'
 import { busyboxImage } from '../../support/docker/images.ts'
-import { loadImage, saveImage, startNamespaceEngine } from '../../support/docker/namespace-engine.ts'
-import { temporaryDirectory } from '../../support/system/directory.ts'
-import { isInside, openNetwork, runInside, whyNoNamespace } from '../../support/system/namespace.ts'
+import { loadImage, startNamespaceEngine } from '../../support/docker/namespace-engine.ts'
+import { testInside } from '../../support/docker/namespace-test.ts'
+import { isInside, openNetwork } from '../../support/system/namespace.ts'
 import { findProcesses, findProcessesWith } from '../../support/system/processes.ts'
 
 const scope = fileScope()
-
-function outside(impossible: string | null): void {
-  test('an end that the engine did not see', { skip: impossible ?? false }, async () => {
-    const directory = temporaryDirectory(scope)
-    await saveImage(await ensureEngine(), await busyboxImage(), join(directory, 'busybox.tar'))
-    const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
-    assert.equal(code, 0, lines.join('\n'))
-  })
-}
 
 async function openSite(directory: string) {
   await openNetwork('10.99.0.1')
@@ -101,4 +91,4 @@ async function inside(): Promise<void> {
 }
 
 if (isInside) await inside()
-else outside(await whyNoNamespace())
+else await testInside(scope, import.meta.url, 'an end that the engine did not see')

@@ -9,24 +9,13 @@ import { openEngine } from '../../../src/docker/engine/client.ts'
 import { jobKind } from '../../../src/docker/engine/names.ts'
 import { fileScope } from '../../support/daemon/scope.ts'
 import { specMaker, testOwner, until } from '../../support/docker/docker-site.ts'
-import { ensureEngine } from '../../support/docker/engine.ts'
 import { busyboxImage } from '../../support/docker/images.ts'
-import { loadImage, saveImage, startNamespaceEngine } from '../../support/docker/namespace-engine.ts'
-import { temporaryDirectory } from '../../support/system/directory.ts'
-import { isInside, openNetwork, runInside, whyNoNamespace } from '../../support/system/namespace.ts'
+import { loadImage, startNamespaceEngine } from '../../support/docker/namespace-engine.ts'
+import { testInside } from '../../support/docker/namespace-test.ts'
+import { isInside, openNetwork } from '../../support/system/namespace.ts'
 import { findProcesses } from '../../support/system/processes.ts'
 
 const scope = fileScope()
-
-function outside(impossible: string | null): void {
-  test('a start that the engine did not survive', { skip: impossible ?? false }, async () => {
-    // Removed here, where nothing of the engine is mounted.
-    const directory = temporaryDirectory(scope)
-    await saveImage(await ensureEngine(), await busyboxImage(), join(directory, 'busybox.tar'))
-    const { code, lines } = await runInside(import.meta.url, { PREPARED: directory })
-    assert.equal(code, 0, lines.join('\n'))
-  })
-}
 
 /** An engine whose runtime waits after each start for as long as `held` exists. */
 async function openSite(directory: string) {
@@ -101,4 +90,4 @@ async function inside(): Promise<void> {
 }
 
 if (isInside) await inside()
-else outside(await whyNoNamespace())
+else await testInside(scope, import.meta.url, 'a start that the engine did not survive')
