@@ -2,6 +2,7 @@
 // that are still missing: the daemon is killed as soon as an actor of that kind reaches that state.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Drill } from '../crash/drill.ts'
+import { lookAtStates } from '../crash/kills.ts'
 import type { Chance } from '../crash/random.ts'
 
 export const rarePaths = [
@@ -41,20 +42,18 @@ export const rarePaths = [
   'service-removal ending',
 ] as const
 
-const timeoutMs = 8000
+const timeoutMs = 10_000
 
-/** Resolves right after an actor came into one of these states, or after a while. */
-export async function untilState({ victim }: Drill, paths: string[], chance: Chance): Promise<void> {
-  const api = await victim.whenUp()
-  try {
-    for await (const { event, data } of api.events('/events', { signal: AbortSignal.timeout(timeoutMs) })) {
-      const transition = event === 'change' ? JSON.parse(data).transition : null
-      if (transition === null) continue
-      const states: string[] = transition.state.split(/[. ]/)
-      if (states.some((state) => paths.includes(`${transition.kind} ${state}`))) break
-    }
-  } catch {
-    // It did not happen in time, or the daemon ended.
-  }
-  await sleep(chance.isTrue(0.8) ? 0 : chance.between(0, 100))
+/**
+ * Resolves right after an actor came into one of these states, or after a while. Some states last for a few
+ * milliseconds, so the store itself is read: an event of the API would arrive too late.
+ */
+export async function untilState({ victim }: Drill, paths: readonly string[], chance: Chance): Promise<void> {
+  await victim.whenUp()
+  const isReached = await lookAtStates(victim.dataDir, async (read) => {
+    for (const endAt = Date.now() + timeoutMs; Date.now() < endAt; await sleep(1))
+      if (read().some((path) => paths.includes(path))) return true
+    return false
+  })
+  if (isReached && chance.isTrue(0.2)) await sleep(chance.between(0, 100))
 }

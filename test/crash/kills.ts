@@ -116,13 +116,26 @@ type Value = string | { [region: string]: Value }
 
 /** The number of actors per kind and state in the store of a dead daemon. */
 export async function readUnderWay(dataDir: string): Promise<Record<string, number>> {
-  // Opening would create a store; a daemon killed right after its start has none yet.
-  if (!existsSync(join(dataDir, 'store/data.mdb'))) return {}
-  const store = openStore(dataDir, { onPanic: () => undefined })
+  return countBy((await lookAtStates(dataDir, async (read) => read())) ?? [], (path) => path)
+}
+
+/** Lets `look` read the kind and state of each active actor, also while a daemon runs. */
+export async function lookAtStates<T>(
+  dataDir: string,
+  look: (read: () => string[]) => Promise<T>,
+): Promise<T | null> {
+  // A daemon killed right after its start has no store yet.
+  if (!existsSync(join(dataDir, 'store/data.mdb'))) return null
+  const store = openStore(dataDir, { onPanic: () => undefined, isReadOnly: true })
   try {
     const rows = store.table<{ snapshot: { value: Value } }>('actors')
-    const active = [...store.table('active').keys()] as string[][]
-    return countBy(active, ([kind, , id]) => `${kind} ${innermost(rows.get(id!)!.snapshot.value)}`)
+    const active = store.table('active')
+    const states = () =>
+      ([...active.keys()] as string[][]).map(([kind, , id]) => ({ kind, row: rows.get(id!) }))
+    // A row may be removed between the two reads.
+    return await look(() =>
+      states().flatMap(({ kind, row }) => (row ? [`${kind} ${innermost(row.snapshot.value)}`] : [])),
+    )
   } finally {
     await store.close()
   }

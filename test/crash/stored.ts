@@ -88,7 +88,7 @@ export function checkOwners(
   { ledger, isForeign }: Pick<Drill, 'ledger' | 'isForeign'>,
   serviceIds: readonly string[],
 ): void {
-  const own = actors.filter(({ id }) => !/^(svc|alr|ntf)-/.test(id) && !isForeign(id))
+  const own = actors.filter(({ id }) => !/^(svc|dsk|alr|ntf)-/.test(id) && !isForeign(id))
   for (const { id, service_id } of own.filter((actor) => !isForeign(actor.service_id)))
     if (!serviceIds.includes(service_id)) ledger.addViolation(noOrphans, `${id} of a removed service`)
 }

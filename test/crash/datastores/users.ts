@@ -38,6 +38,8 @@ const cpus = [0, 0.5, 1, 1.5, 512] as const
 const versions = { postgres: '15', redis: '7' } as const
 const settleMs = 150_000
 const pauseMs = { least: 50, most: 3000 }
+/** About as long as a backup of an empty datastore takes. */
+const backupMs = 800
 
 export function living({ datastores }: Book): DatastoreEntry[] {
   return datastores.filter(({ isDeleted }) => !isDeleted)
@@ -64,10 +66,33 @@ export async function churnDatastores(book: Book, chance: Chance): Promise<void>
     const entry = await create(book, chance.choose({ redis: 65, postgres: 35 }), 'guest')
     if (chance.isTrue(0.3)) await limit(drill, entry, chance)
     if (chance.isTrue(0.3)) await drill.client.repeat(chance.pick(drill.ledger.orders))
-    await sleep(chance.between(0, pauseMs.most))
+    const backup = chance.isTrue(0.4) ? await backUp(drill, entry) : null
+    await sleep(chance.between(0, backup === null ? pauseMs.most : backupMs))
     // The last one remains, because it must exist at the end.
     if (!drill.isOver) await remove(drill, entry)
+    if (backup !== null) await removeEnded(drill, backup.id)
   }
+}
+
+/** Begins a backup, which fails when the datastore is deleted before its end. */
+async function backUp(drill: Drill, entry: DatastoreEntry): Promise<Body | null> {
+  await untilAvailable(drill, entry)
+  const mayBeRefused = ({ body }: Answer) =>
+    ['datastore_not_available', 'docker_unavailable', 'docker_error'].includes(body?.code)
+  return drill.client.order(`/datastores/${entry.id}/backups`, undefined, {
+    mayBeRefused,
+    isGone: () => true,
+  })
+}
+
+async function removeEnded(drill: Drill, backupId: string): Promise<void> {
+  const { client, ledger } = drill
+  for (const isTooLate = createLimit(drill, settleMs); ; await sleep(100)) {
+    const record = await client.get(`/backups/${backupId}`)
+    if (['good', 'failed'].includes(record.status)) break
+    if (isTooLate()) return ledger.addViolation('every backup and restore ends', JSON.stringify(record))
+  }
+  await client.remove(`/backups/${backupId}`, '')
 }
 
 export async function create(book: Book, kind: Kind, name: string): Promise<DatastoreEntry> {

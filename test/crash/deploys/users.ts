@@ -63,7 +63,7 @@ export async function useServices(book: Book, user: User, chance: Chance): Promi
       if (chance.isTrue(0.4)) await untilFinished(drill, service)
       await sleep(chance.between(pauseMs.least, pauseMs.most))
     }
-    if (!drill.isOver) await deleteService(book, service)
+    if (!drill.isOver) await deleteService(book, service, chance.isTrue(0.4))
   }
 }
 
@@ -217,9 +217,18 @@ async function setSuspended({ drill }: Book, service: ServiceEntry, suspended: b
   if (await drill.client.ask({ method: 'POST', path })) service.wanted.suspended = suspended
 }
 
-/** Deletes the service and waits until its name is free again. */
-export async function deleteService({ drill }: Book, service: ServiceEntry): Promise<void> {
-  await drill.client.remove(`/services/${service.id}`, 'delete_disk=true&purge=true', () => {
+/** Deletes the service and its disk, and waits until its name is free again. */
+export async function deleteService({ drill }: Book, service: ServiceEntry, isPurged = true): Promise<void> {
+  const { client } = drill
+  await client.remove(`/services/${service.id}`, `delete_disk=true&purge=${isPurged}`, () => {
     service.isDeleted = true
   })
+  const findActor = async (kind: string) => {
+    const actors: Body[] = await client.get(`/actors?kind=${kind}&limit=500`)
+    return actors.find(({ id, service_id }) => id === service.id || service_id === service.id)
+  }
+  while (await findActor('service-removal')) await sleep(50)
+  // Without an instance there was no disk.
+  for (let removal = await findActor('disk-removal'); removal; removal = await findActor('disk-removal'))
+    await client.ask({ method: 'DELETE', path: `/trash/${removal.id}` }, ({ status }) => status === 404)
 }
