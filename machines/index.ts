@@ -1,6 +1,7 @@
 // The catalogue of all actor kinds, over which the daemon iterates.
 import type { AnyStateMachine } from 'xstate'
 import * as alert from './alert.ts'
+import * as autoDeploy from './auto-deploy.ts'
 import * as backup from './backup.ts'
 import * as certificate from './certificate.ts'
 import * as cronSchedule from './cron-schedule.ts'
@@ -50,6 +51,7 @@ export interface Kind {
 
 export const catalogue = {
   alert,
+  'auto-deploy': autoDeploy,
   backup,
   certificate,
   'cron-schedule': cronSchedule,

@@ -47,8 +47,8 @@ export type Storage = Awaited<ReturnType<typeof openStorage>>
 export interface StorageOptions extends StoreOptions {
   /** Called when a log file cannot be written. The daemon continues. */
   onLogError?: (error: unknown) => void
-  /** Called with the path of the copy that is made before the store's schema changes. */
-  onSchemaCopy?: (path: string) => void
+  /** Called with the copy that is made before the store's schema changes, and with that schema. */
+  onSchemaCopy?: (path: string, schema: number) => void
   /** Limits of each service's runtime log and access log; 64 MiB and 14 days by default. */
   serviceLogs?: { sizeMb: number; days: number }
   /** How long the audit log goes back; a year by default. */
@@ -67,7 +67,7 @@ export async function openStorage(directory: string, options: StorageOptions) {
     const sealer = await openProvenSealer(directory, store)
     await migrate(store, sealer.mac, undefined, async (schema) => {
       const path = await keepCopy(directory, store!, schema)
-      options.onSchemaCopy?.(path)
+      options.onSchemaCopy?.(path, schema)
     })
     const buildCaches = openBuildCaches(store)
     return {

@@ -45,8 +45,6 @@ export interface ServiceSettings {
   overlap: 'skip' | 'queue' | 'replace' | null
   timeout_seconds: number | null
   instances: number
-  auto_deploy: boolean
-  watch_paths: string[]
   suspended: boolean
   disk_mount_path: string | null
   memory_limit_mb: number | null
@@ -74,6 +72,14 @@ export interface ServiceRow extends ServiceSettings {
   shared_network?: boolean
   /** Whether a git connection may serve its repository. Missing means true. */
   use_git_connection?: boolean
+  /** Whether it is deployed when its branch or its image changes. */
+  auto_deploy: boolean
+  /** Only changes below these paths are deployed, by the rules of .gitignore; empty for all. */
+  watch_paths: string[]
+  /** How often the source is looked at; 0 for never. Missing in rows of schema 5. */
+  poll_seconds?: number
+  /** The rollback that paused automatic deploys. Missing or null: they are not paused. */
+  auto_deploy_paused_by?: string | null
   /** Domains whose requests are redirected, to another host of the service. Missing means none. */
   domain_redirects?: Record<string, string>
   /** The volume of its disk. Missing means the one that is named after its id. */
@@ -98,6 +104,7 @@ export interface ServicePatch {
   disk_mount_path?: string
   disk_volume?: string
   archive_deploy_id?: string
+  auto_deploy_paused_by?: string | null
   /** Apply the patch only while this deploy is live, so that a late report of a former one has no effect. */
   while_live?: string
 }

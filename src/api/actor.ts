@@ -17,6 +17,7 @@ import {
 /** Every kind; test/http/routes/actors.test.ts compares them with the charts. */
 export const actorKinds = [
   'alert',
+  'auto-deploy',
   'backup',
   'certificate',
   'cron-schedule',

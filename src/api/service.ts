@@ -3,6 +3,7 @@ import { posix } from 'node:path'
 import { z } from 'zod'
 import { reservedBuildArgs } from '../domain/reserved-build-args.ts'
 import { type SettingName, serviceSettings } from '../domain/service-settings.ts'
+import { AutoDeploys } from './auto-deploys.ts'
 import { Deploy, healthChecks, portSources } from './deploy.ts'
 import { Domain } from './domains.ts'
 import { EnvKey, EnvVars, isWithinTotal } from './env.ts'
@@ -78,6 +79,9 @@ const shownSettings = explained({
   branch: text,
   image: text,
   use_git_connection: z.boolean(),
+  auto_deploy: z.boolean(),
+  watch_paths: z.array(z.string()),
+  poll_seconds: z.int(),
   submodule_owners: z.array(z.string()),
   root_dir: text,
   dockerfile_path: text,
@@ -121,8 +125,7 @@ export const Service = z
           'over http.',
       ),
     ...shownSettings,
-    auto_deploy: z.boolean().describe('Always true. It cannot be set and has no effect.'),
-    watch_paths: z.array(z.string()).describe('Always empty. It cannot be set and has no effect.'),
+    auto_deploys: AutoDeploys,
     suspended: z.boolean().describe('Whether the service was stopped on request.'),
     memory_limit_mb: whole.describe('MiB; null for the server default.'),
     cpu_limit: z.number().nullable().describe('CPUs; null for the server default.'),
@@ -235,6 +238,9 @@ const givenSettings = explained({
   image: clearable(z.string().max(512)),
   branch: clearable(z.string().max(255)),
   use_git_connection: optional(z.boolean()),
+  auto_deploy: optional(z.boolean()),
+  watch_paths: optional(z.array(z.string().max(512)).max(100)),
+  poll_seconds: optional(z.union([z.literal(0), z.int().min(30).max(86_400)])),
   submodule_owners: optional(submoduleOwners),
   root_dir: clearable(relativePath),
   dockerfile_path: clearable(relativePath),

@@ -3,6 +3,7 @@
 import { catalogue } from '../../machines/index.ts'
 import type { ActorRow } from '../../storage/actors/actors.ts'
 import { openStorage, type Storage, type StorageOptions } from '../../storage/index.ts'
+import { schemaOfAutoDeploys } from '../../storage/store/migrations.ts'
 import { type Callers, serverCaller } from '../account/callers.ts'
 import { openAccountPorts, setupCodeFor } from '../account/ports.ts'
 import { abortable } from '../async/abortable.ts'
@@ -10,6 +11,8 @@ import { withTimeout } from '../async/with-timeout.ts'
 import { type Config, clearTextListeners, parseListen } from '../config/config.ts'
 import { edgeId } from '../domain/domains.ts'
 import { alertEffects } from '../effects/alert/alert.ts'
+import { autoDeployEffects } from '../effects/auto-deploy/auto-deploy.ts'
+import { keepAutoDeploys } from '../effects/auto-deploy/keeper.ts'
 import { backupEffects } from '../effects/backup/backup.ts'
 import { certificateEffects } from '../effects/certificate/certificate.ts'
 import { cronScheduleEffects } from '../effects/cron-schedule/cron-schedule.ts'
@@ -39,7 +42,7 @@ import { recordOf } from '../supervisor/transition.ts'
 import { version } from '../version.ts'
 import { createAlerts } from './alerts.ts'
 import { createCertificates } from './certificates.ts'
-import { deployLimitsOf, httpContext } from './http-context.ts'
+import { httpContext } from './http-context.ts'
 import { openPorts, type Ports, settingsOf } from './ports.ts'
 import { startRecordRetention } from './record-retention.ts'
 
@@ -68,7 +71,8 @@ const engineGraceMs = 20_000
 const stopTimeoutMs = 10_000
 
 export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOptions): Promise<Daemon> {
-  const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }))
+  const former: { schema: number | null } = { schema: null }
+  const storage = await openStorage(config['data-dir'], storageOptions({ config, logger, onPanic }, former))
   const supervisor = openSupervisor(storage, logger, (id) => ports.jobSlots.release(id))
   const account = openAccountPorts(storage)
   const setupCode = setupCodeFor(storage)
@@ -108,6 +112,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   await configureEdge(storage, supervisor, config)
   const stopCertificates = certificates.start()
   const stopServerBackups = startServerBackupSchedule(ports)
+  const stopAutoDeploys = keepAutoDeploys(ports)
   alerts.start()
   const forgetting = startRecordRetention(storage, ports.owner, logger, {
     keepDeploys: config['keep-deploys'],
@@ -115,6 +120,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     logBytes: config['finished-log-size'] * 1024 * 1024,
   })
   const url = `http://${name}:${api.port}`
+  if (former.schema !== null && former.schema < schemaOfAutoDeploys) logAutoDeploysOff(storage, logger)
   const parked = logParked(storage, logger)
   logger.info({ url, version, dataDir: storage.directory, ...restored, parked }, 'berthd listens')
   if (inspector) logger.info({ port: inspector.port }, 'the inspector listens')
@@ -130,13 +136,14 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     ready,
     reload(changed) {
       Object.assign(ports.settings, settingsOf(changed, storage.directory))
-      Object.assign(context.config, ports.settings, { deployLimits: deployLimitsOf(changed) })
+      Object.assign(context.config, ports.settings)
       ports.buildSlots.concurrency = changed['build-concurrency']
     },
     async stop() {
       await forgetting.stop()
       stopCertificates()
       stopServerBackups()
+      stopAutoDeploys()
       await alerts.stop()
       await inspector?.stop()
       await api.stop(stopTimeoutMs)
@@ -182,6 +189,7 @@ async function startInspector(
 function effectsOf(ports: Ports) {
   return {
     alert: alertEffects(ports),
+    'auto-deploy': autoDeployEffects(ports),
     backup: backupEffects(ports),
     'cron-schedule': cronScheduleEffects(ports),
     datastore: datastoreEffects(ports),
@@ -198,15 +206,20 @@ function effectsOf(ports: Ports) {
   }
 }
 
-function storageOptions({ config, logger, onPanic }: Omit<DaemonOptions, 'onFatal'>): StorageOptions {
+function storageOptions(
+  { config, logger, onPanic }: Omit<DaemonOptions, 'onFatal'>,
+  former: { schema: number | null },
+): StorageOptions {
   return {
     onPanic,
     onWriteFailure: (reason) =>
       reason === null
         ? logger.info('the store writes again')
         : logger.error({ reason }, 'the store cannot write: rejecting all changes'),
-    onSchemaCopy: (path) =>
-      logger.info({ path }, 'the store has a new schema; this is a copy of the former one'),
+    onSchemaCopy(path, schema) {
+      former.schema = schema
+      logger.info({ path }, 'the store has a new schema; this is a copy of the former one')
+    },
     onDamage: (reason) => logger.error({ reason }, 'stored data is corrupt'),
     auditDays: config['audit-days'],
     toRecord: (row) => recordOf(row, catalogue),
@@ -265,6 +278,15 @@ async function configureEdge(storage: Storage, supervisor: Supervisor, config: C
   if (isKnown) await supervisor.send(edgeId, { type: 'configure', at, ...settings })
 }
 
+/** Once, at the first start that could deploy pushes. */
+function logAutoDeploysOff({ services }: Storage, logger: Logger): void {
+  const names = services.list().flatMap(({ name, repo_url }) => (repo_url === null ? [] : [name]))
+  if (names.length === 0) return
+  const about = { services: names.length, first: names.slice(0, maxNamesLogged) }
+  logger.info(about, 'pushes to these services are not deployed: berth update NAME --auto-deploy on')
+}
+
+const maxNamesLogged = 20
 const maxParkedLogged = 20
 
 /** Runs at every start, because a parked actor does nothing while its service may appear healthy. */

@@ -33,14 +33,6 @@ const parse: HttpContext['parse'] = {
   registryHost: parseRegistryHost,
 }
 
-export function deployLimitsOf(config: Config): HttpContext['config']['deployLimits'] {
-  return {
-    fetchMs: config['fetch-timeout'] * 1000,
-    buildMs: config['build-timeout'] * 1000,
-    startMs: config['start-timeout'] * 1000,
-  }
-}
-
 export function httpContext(config: Config, ports: Ports, parts: Parts): HttpContext {
   const { limits } = ports.buildGuard
   return {
@@ -62,7 +54,6 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
         },
         cache_size_mb: config['build-cache-size'] || null,
       },
-      deployLimits: deployLimitsOf(config),
     },
     allowedHosts: createHostCheck([parseListen(config.listen).name, config['dashboard-host']]),
     isTrustedProxy: createProxyTrust(config['trusted-proxy']),

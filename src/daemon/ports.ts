@@ -176,6 +176,11 @@ export function settingsOf(config: Config, dataDir: string) {
     localRepositories: config['local-repositories'],
     gitHosts: { denyPrivateHosts: config['deny-private-git-hosts'], localHosts: config['local-git-host'] },
     baseDomain: config['base-domain'],
+    deployLimits: {
+      fetchMs: config['fetch-timeout'] * 1000,
+      buildMs: config['build-timeout'] * 1000,
+      startMs: config['start-timeout'] * 1000,
+    },
     settleMs: config['settle-time'] * 1000,
     staticImage: config['static-image'],
     postgresImage: config['postgres-image'],

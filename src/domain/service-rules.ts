@@ -2,6 +2,7 @@
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../storage/services.ts'
+import { patternProblem } from './auto-deploys.ts'
 import { customDomainLimit } from './domains.ts'
 import { type SettingName, serviceSettings, settingNames } from './service-settings.ts'
 
@@ -21,6 +22,11 @@ export function ruleViolations(row: RuledService): { path: SettingName; message:
   }
   if (row.repo_url !== null && row.image !== null) {
     violate('image', 'a service has a repository or an image, not both')
+  }
+  const pattern = row.watch_paths.find((one) => patternProblem(one) !== null)
+  if (pattern !== undefined) violate('watch_paths', `'${pattern}' ${patternProblem(pattern)}`)
+  else if (row.watch_paths.length > 0 && row.watch_paths.every((one) => one.startsWith('!'))) {
+    violate('watch_paths', 'needs a path without !, such as "**"')
   }
   if (row.custom_domains.length > customDomainLimit) {
     violate('custom_domains', `a service has at most ${customDomainLimit} domains`)

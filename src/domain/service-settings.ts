@@ -1,13 +1,14 @@
 // The settings of a service. The schemas of the values are in src/api/service.ts.
 import { posix } from 'node:path'
 import type { ServiceRow, ServiceSettings, ServiceType } from '../../storage/services.ts'
+import { defaultPollSeconds } from './auto-deploys.ts'
 import { normalizeDomain } from './domains.ts'
 import { listens } from './service-types.ts'
 
-/** Fields that cannot be set yet, or that have their own commands. */
-export const unsettableNames = ['type', 'auto_deploy', 'watch_paths', 'suspended'] as const
+/** Fields that have their own commands. */
+export const unsettableNames = ['type', 'suspended'] as const
 /** Those of the service itself, which no release freezes. */
-type OwnSettingName = 'shared_network' | 'use_git_connection'
+type OwnSettingName = 'auto_deploy' | 'poll_seconds' | 'shared_network' | 'use_git_connection' | 'watch_paths'
 export type SettingName = Exclude<keyof ServiceSettings, (typeof unsettableNames)[number]> | OwnSettingName
 
 export interface Setting<Value = unknown> {
@@ -91,6 +92,42 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       flags: '--git-connection <on|off>',
       help: 'read the repository with a git connection (on)',
       value: 'on or off',
+    },
+  },
+  auto_deploy: {
+    default: true,
+    takesEffect: 'immediately',
+    meaning:
+      'Deploys each new head of the branch, or each new image of the tag. Default true for a repository, ' +
+      'false for an image. A rollback pauses it; true resumes it. Takes effect immediately.',
+    flag: {
+      flags: '--auto-deploy <on|off>',
+      help: 'deploy each push to the branch (on), or each new image of the tag (off)',
+      value: 'on or off',
+    },
+  },
+  watch_paths: {
+    default: [],
+    takesEffect: 'immediately',
+    meaning:
+      'Paths from the top of the repository, as in .gitignore: only a push that changes one of them is ' +
+      'deployed automatically. A ! before a path leaves it out. Takes effect immediately. Default all.',
+    flag: {
+      flags: '--watch-path <pattern>',
+      help: 'path whose changes are deployed automatically; can be repeated',
+      value: 'list',
+    },
+  },
+  poll_seconds: {
+    default: defaultPollSeconds,
+    takesEffect: 'immediately',
+    meaning:
+      'How often automatic deploys look at the source in addition to pushes, from 30; 0 for never. Takes ' +
+      `effect immediately. Default ${defaultPollSeconds}.`,
+    flag: {
+      flags: '--poll <seconds>',
+      help: `how often to look for a new head or image (${defaultPollSeconds}); 0 for never`,
+      value: 'seconds',
     },
   },
   submodule_owners: {

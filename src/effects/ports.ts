@@ -2,8 +2,10 @@
 // Effects receive ids and look up everything else through their ports, so that they find the same things
 // again after a restart.
 import type { AlertInput } from '../../machines/alert.ts'
+import type { AutoDeployInput } from '../../machines/auto-deploy.ts'
 import type { BackupInput } from '../../machines/backup.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
+import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
 import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
 import type { GitConnectionInput } from '../../machines/git-connection/git-connection-context.ts'
 import type { JobRunInput } from '../../machines/job-run.ts'
@@ -52,8 +54,10 @@ export function bind<Ports, Parts extends Record<string, (ports: Ports, ...rest:
 
 interface SpawnInputs {
   alert: AlertInput
+  'auto-deploy': AutoDeployInput
   backup: BackupInput
   'cron-schedule': CronScheduleInput
+  deploy: DeployInput
   'disk-removal': DiskRemovalInput
   'git-connection': GitConnectionInput
   'job-run': JobRunInput

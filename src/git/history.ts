@@ -13,6 +13,8 @@ export interface History {
   message(sha: string, length: number): Promise<string>
   /** Of a git configuration; empty without the file. Throws `source_invalid` if too large, and GitError. */
   settingsOf(sha: string, file: string): Promise<[key: string, value: string][]>
+  /** The files that differ between two commits. Throws a GitError, also if they are too many. */
+  changedPaths(from: string, to: string): Promise<string[]>
   /** The commits that a tree holds in place of folders (submodules), by their paths. */
   linkedCommits(sha: string, paths: string[]): Promise<Map<string, string>>
 }
@@ -82,6 +84,10 @@ export function openHistory(directory: string, marker: string, signal: AbortSign
         throw new Failure('source_invalid', `${file} is larger than ${maxSettingsMib} MiB`)
       const output = await read('config', '--blob', `${sha}:${file}`, '--no-includes', '--null', '--list')
       return output.split('\0').flatMap((entry) => toSetting(entry))
+    },
+    async changedPaths(from, to) {
+      const output = await read('diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to, '--')
+      return output.split('\0').filter((path) => path !== '')
     },
     async linkedCommits(sha, paths) {
       if (paths.length === 0) return new Map()

@@ -10,7 +10,7 @@ import { isUnauthorized, toFailure } from './remote-failure.ts'
 import { type HostRules, pinHost } from './remote-host.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from './repository.ts'
 
-interface RemotePlace {
+export interface RemotePlace {
   repository: RepositoryUrl
   credentials: Credentials | null
   /** The working directory of git; fetched commits go into its `.git`. */
@@ -23,12 +23,23 @@ interface RemotePlace {
   signal: AbortSignal
 }
 
-/** Both reject with a GitError: only the caller knows whether a missing commit is a failure. */
+/** All reject with a GitError: only the caller knows whether a missing commit is a failure. */
 export interface Remote {
   /** The branches of the remote. */
   advertised(): Promise<Advertised>
+  /** The commit of a branch, or of the default branch; null if the remote has no such branch. */
+  head(branch: string | null): Promise<string | null>
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
-  fetch(refspecs: string[], history: 'none' | 'whole'): Promise<void>
+  fetch(refspecs: string[], history: 'none' | 'whole', parts?: CommitParts): Promise<void>
+}
+
+/** Of the files, by default with their contents. A server that cannot leave out parts sends all. */
+export type CommitParts = 'with contents' | 'names only' | 'message only'
+
+const filters: Record<CommitParts, string[]> = {
+  'with contents': [],
+  'names only': ['--filter=blob:none'],
+  'message only': ['--filter=tree:0'],
 }
 
 export interface Advertised {
@@ -114,24 +125,41 @@ export function openRemote({
       if (advertised.branches.length <= maxBranches) return advertised
       throw new GitError('ls-remote', [`it has more than ${maxBranches} branches`])
     },
-    fetch: async (refspecs, history) => {
+    head: async (branch) => {
+      const advertised: Advertised = { defaultBranch: null, branches: [] }
+      const refs = branch === null ? [] : [`refs/heads/${branch}`]
+      await run(['ls-remote', '--symref'], refs, (line) => readAdvertised(line, advertised))
+      const name = branch ?? defaultBranchOf(advertised)
+      return advertised.branches.find((one) => one.name === name)?.sha ?? null
+    },
+    fetch: async (refspecs, history, parts = 'with contents') => {
       const depth = history === 'none' ? 1 : wholeDepth
       const quiet = ['--no-tags', '--no-recurse-submodules', '--no-write-fetch-head']
-      await run(['fetch', '--progress', `--depth=${depth}`, ...quiet], refspecs)
+      await run(['fetch', '--progress', `--depth=${depth}`, ...filters[parts], ...quiet], refspecs)
     },
   }
 }
 
 /** The default branch first, the others by name. Throws `git_remote_unreachable`, also after 20 s. */
 export async function listBranches(
-  place: Omit<RemotePlace, 'directory' | 'onLine'>,
+  place: QuickPlace,
 ): Promise<{ defaultBranch: string | null; branches: Branch[] }> {
+  const advertised = await askRemote(place, (remote) => remote.advertised())
+  return { defaultBranch: advertised.defaultBranch, branches: branchesOf(advertised) }
+}
+
+/** The commit of a branch, or of the default branch; null without it. Throws like `listBranches`. */
+export function readHead(place: QuickPlace, branch: string | null): Promise<string | null> {
+  return askRemote(place, (remote) => remote.head(branch))
+}
+
+type QuickPlace = Omit<RemotePlace, 'directory' | 'onLine'>
+
+async function askRemote<T>(place: QuickPlace, ask: (remote: Remote) => Promise<T>): Promise<T> {
   const deadline = AbortSignal.timeout(listTimeoutMs)
   const signal = AbortSignal.any([place.signal, deadline])
   try {
-    const remote = openRemote({ ...place, directory: nowhere, signal, onLine: () => {} })
-    const advertised = await remote.advertised()
-    return { defaultBranch: advertised.defaultBranch, branches: branchesOf(advertised) }
+    return await ask(openRemote({ ...place, directory: nowhere, signal, onLine: () => {} }))
   } catch (error) {
     if (error !== deadline.reason) throw toFailure(error, place.repository, place.credentials)
     const late = `cannot read ${place.repository.url}: no response within ${duration(listTimeoutMs)}`

@@ -12,7 +12,7 @@ import type { Store } from './store.ts'
 /** Step n brings a store from schema n to n + 1, inside one commit. */
 export type Migration = (store: Store, mac: (text: string) => string) => void
 
-const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles, addNameMacs]
+const migrations: Migration[] = [addSourceSettings, addDomains, addTokenRoles, addNameMacs, addAutoDeploys]
 
 /** Schema 2: images, archives and static sites. Releases are sealed, so they are completed on each read. */
 function addSourceSettings(store: Store): void {
@@ -58,6 +58,14 @@ function addNameMacs(store: Store, mac: (text: string) => string): void {
     if (record) records.put(key, toCurrentNames(record, isOwn, mac))
   }
   openFormerNames(store).expect()
+}
+
+export const schemaOfAutoDeploys = 6
+
+/** Schema 6: automatic deploys. No service begins them by itself: the field said true and had no effect. */
+function addAutoDeploys(store: Store): void {
+  const services = store.table<ServiceRow>('services')
+  for (const { key, value } of [...services.validRows()]) services.put(key, { ...value, auto_deploy: false })
 }
 
 /** The schema that this version writes, and the newest one that it opens. */

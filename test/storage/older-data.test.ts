@@ -41,8 +41,12 @@ async function openData(
   execFileSync('tar', ['--extract', '--gzip', '--file', join(folder, `${version}.tar.gz`), '-C', directory])
   const written = JSON.parse(readFileSync(join(directory, 'view.json'), 'utf8'))
   for (const [part, field] of removedParts) delete written[part]?.[field]
+  // The field had no effect before schema 6, which turned it off.
+  if (schemaOf(version) < 6) for (const service of written.services.list) service.auto_deploy = false
   return { storage: await temporaryStorage(t, join(directory, 'data')), written }
 }
+
+const schemaOf = (version: string) => Number(/schema-(\d+)/.exec(version)![1])
 
 const idsOf = ({ actors }: StorageView) => actors.shown.map(({ id }) => id)
 
@@ -70,7 +74,7 @@ for (const version of versions) {
     const view = withoutMacs(await readView(storage, idsOf(written)))
 
     deepEqual(pickKnownFields(view, written), withoutMacs(written))
-    const schema = Number(/schema-(\d+)/.exec(version)![1])
+    const schema = schemaOf(version)
     const copies = join(storage.directory, 'store-copies')
     const kept = existsSync(copies) ? readdirSync(copies).map((name) => name.replace(/^\w+-/, '')) : []
     deepEqual(kept, schema < currentSchema ? [`schema-${schema}`] : [])

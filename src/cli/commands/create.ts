@@ -9,6 +9,7 @@ import { orNull } from '../failure.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
 import { parseAssignments, readEnvFile } from '../service/env-file.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
+import { plain } from '../terminal/output.ts'
 import { askText, type Choice, confirm, pick, search } from '../terminal/prompts.ts'
 
 interface CreateOptions {
@@ -66,10 +67,17 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   const service = await client.call<Service>('POST', '/services', { body })
   if (out.isJson) out.json(service)
   else printDone(cli, `${service.name} was created`)
+  if (!out.isJson) sayAutoDeploy(cli, service)
   const first = service.latest_deploy
   if (first && follow) return followUp(cli, first, true)
   printNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))
   return 0
+}
+
+function sayAutoDeploy({ out }: Cli, { name, repo_url, auto_deploy, branch }: Service): void {
+  if (repo_url === null || !auto_deploy) return
+  const what = branch === null ? 'its default branch' : branch
+  out.say(`   pushes to ${plain(what)} are deployed; berth update ${name} --auto-deploy off stops that`)
 }
 
 function deployCommand({ name, repo_url, image }: Service): string {

@@ -1,6 +1,7 @@
 // Deploys of a service: start, list, cancel (also a job run), and go back to an earlier one.
 import type { Deploy } from '../../api/deploy.ts'
 import type { JobRun } from '../../api/job.ts'
+import type { Service } from '../../api/service.ts'
 import { deployPath, fetchNewest, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
@@ -128,7 +129,14 @@ async function rollback(
   const path = servicePath(requireServiceName(cli, name))
   const deploy_id = deployId ?? (await pickFormerDeploy(cli, path))
   const deploy = await cli.client.call<Deploy>('POST', `${path}/rollback`, { body: { deploy_id } })
+  if (!cli.out.isJson) await sayPause(cli, path)
   return followUp(cli, deploy, follow)
+}
+
+async function sayPause({ client, out }: Cli, path: string): Promise<void> {
+  const { name, auto_deploys } = await client.call<Service>('GET', path)
+  const resume = `berth update ${name} --auto-deploy on`
+  if (auto_deploys.status === 'paused') out.say(`   automatic deploys are paused; ${resume} resumes them`)
 }
 
 async function pickFormerDeploy(cli: Cli, path: string): Promise<string> {

@@ -9,7 +9,14 @@ import { requireServiceName } from '../config/project.ts'
 import { warningLines } from '../deploy/labels.ts'
 import { usageFailure } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
-import { addressOf, addressOrSchedule, readable, sourceOf, stateStyle } from '../service/labels.ts'
+import {
+  addressOf,
+  addressOrSchedule,
+  autoDeployText,
+  readable,
+  sourceOf,
+  stateStyle,
+} from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import {
   addSettingFlags,
@@ -145,6 +152,7 @@ function showService(out: Output, service: Service): void {
     ['state', readable(service.state), stateStyle(service.state)],
     ['address', addressOf(service)],
     ['source', sourceOf(service)],
+    ...autoDeployFacts(service),
     ...buildFacts(service),
     ...(service.type === 'cron_job' ? scheduleFacts(service) : instanceFacts(service)),
     ...runFacts(service),
@@ -153,6 +161,22 @@ function showService(out: Output, service: Service): void {
     ['created', age(service.created_at)],
     ['updated', age(service.updated_at)],
   ])
+}
+
+function autoDeployFacts(service: Service): Fact[] {
+  const { auto_deploys, poll_seconds, watch_paths } = service
+  const { status, decision } = auto_deploys
+  const style = status === 'failing' || status === 'paused' ? 'yellow' : null
+  return [
+    ['auto deploy', autoDeployText(service), style],
+    ['watch paths', watch_paths.join(', ')],
+    ['poll', poll_seconds === 300 ? null : poll_seconds === 0 ? 'never' : duration(poll_seconds * 1000)],
+    ['last push', decision && `${decision.head.slice(0, 7)}, ${age(decision.at)}: ${decisionText(decision)}`],
+  ]
+}
+
+function decisionText({ deploy_id, reason }: NonNullable<Service['auto_deploys']['decision']>): string {
+  return deploy_id === null ? `not deployed, ${reason}` : `${deploy_id}, ${reason}`
 }
 
 function buildFacts(service: Service): Fact[] {

@@ -1,5 +1,6 @@
 // Formats services: the colour of a state, the address.
 import type { Service } from '../../api/service.ts'
+import { age } from '../terminal/ages.ts'
 import type { Style } from '../terminal/output.ts'
 
 const stateStyles: Record<string, Style> = {
@@ -37,4 +38,13 @@ export function sourceOf({ repo_url, branch, image }: Service): string {
   if (image) return image
   if (repo_url) return branch ? `${repo_url} (${branch})` : repo_url
   return 'uploads'
+}
+
+/** `on: main` for what is deployed automatically; why it is not; null for uploads. */
+export function autoDeployText(service: Service): string | null {
+  const { auto_deploys, branch, image, repo_url } = service
+  if (repo_url === null && image === null) return null
+  const { status, reason, since } = auto_deploys
+  if (status === 'watching') return image === null ? `on: pushes to ${branch ?? 'the default branch'}` : 'on'
+  return since === null ? `${status}: ${reason}` : `failing since ${age(since)}: ${reason}`
 }

@@ -22,11 +22,10 @@ function firstLine(message: string | null): string {
 const triggers: Record<Deploy['trigger'], string> = {
   create: 'created',
   manual: 'requested',
+  push: 'pushed',
   upload: 'uploaded',
   rollback: 'rolled back',
   restart: 'restarted',
 }
 
-export function triggerWord({ trigger }: Pick<Deploy, 'trigger'>): string {
-  return triggers[trigger]
-}
+export const triggerWord = ({ trigger }: Pick<Deploy, 'trigger'>) => triggers[trigger]

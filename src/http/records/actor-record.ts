@@ -71,7 +71,7 @@ function nextAt(storage: Storage, { kind, service_id }: ListedActor, record: Act
 }
 
 export function parkedReason({ actors }: Storage, serviceId: string, live: string | null): string | null {
-  const kinds = ['service-removal', 'cron-schedule', 'certificate']
+  const kinds = ['service-removal', 'auto-deploy', 'cron-schedule', 'certificate']
   const found = [
     ...[...actors.parked('deploy', serviceId)].filter(({ id }) => id === live),
     ...kinds.flatMap((kind) => [...actors.parked(kind, serviceId)]),

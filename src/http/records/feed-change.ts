@@ -15,6 +15,7 @@ type View = (storage: Storage, change: Omit<Change, 'number'>) => Omit<FeedChang
 
 const views: Record<string, View> = {
   service: toServiceChange,
+  'auto-deploy': toServiceChange,
   'service-removal': toServiceChange,
   'cron-schedule': toScheduleChange,
   'disk-chown': toDiskChange,

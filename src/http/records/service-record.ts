@@ -3,11 +3,13 @@ import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
 import { Service } from '../../api/service.ts'
+import { defaultPollSeconds } from '../../domain/auto-deploys.ts'
 import { type Publication, servedHostsOf, urlOf } from '../../domain/domains.ts'
 import { listens } from '../../domain/service-types.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { suggestion } from '../../nearest-name.ts'
 import type { HttpContext } from '../pipeline/context.ts'
+import { toAutoDeploys } from './auto-deploys-record.ts'
 import { shownFields } from './stored-record.ts'
 
 const maxDeploysSearched = 20
@@ -61,6 +63,8 @@ export function toService(
     init,
     protocol,
     use_git_connection: row.use_git_connection ?? true,
+    poll_seconds: row.poll_seconds ?? defaultPollSeconds,
+    auto_deploys: toAutoDeploys(storage, row),
     submodule_owners: row.submodule_owners ?? [],
     shared_network: row.shared_network ?? true,
     state: planned ? 'deploying' : stateOf(storage, row, latest),

@@ -150,7 +150,11 @@ function createDeploy(call: CallById<unknown, CreateDeploy>): Promise<Deploy> {
     by: requesterOf(call),
     clearCache: body.clear_cache ?? false,
   } as const
-  return queueDeploy(context, deployRequest(context, row, asked), { eventId })
+  // With the head of the branch, the user is done with the rollback.
+  const also = (commit: Commit) =>
+    context.storage.services.patch(commit, row.id, { auto_deploy_paused_by: null })
+  const isHead = commit === null && row.auto_deploy_paused_by
+  return queueDeploy(context, deployRequest(context, row, asked), { eventId, ...(isHead && { also }) })
 }
 
 export async function rollbackService(call: CallById<unknown, Rollback>): Promise<Deploy> {
@@ -163,7 +167,9 @@ export async function rollbackService(call: CallById<unknown, Rollback>): Promis
   if (obstacle) throw invalidField('deploy_id', obstacle.reason, obstacle.hint ?? undefined)
   const source = { ...target.source, kind: 'reuse' as const, deploy_id: target.id }
   const request = deployRequest(context, row, { trigger: 'rollback', source, by: requesterOf(call) })
-  return queueDeploy(context, request, { eventId })
+  const pause = { auto_deploy_paused_by: request.id }
+  const also = (commit: Commit) => context.storage.services.patch(commit, row.id, pause)
+  return queueDeploy(context, request, { eventId, also })
 }
 
 async function cancelDeploy(call: CallById): Promise<Deploy> {

@@ -1,4 +1,5 @@
 // The input of a deploy's actor: ids only, as settings and env are frozen when the deploy leaves the queue.
+import type { DeployInput } from '../../../machines/deploy/deploy-context.ts'
 import type { By } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Deploy } from '../../api/deploy.ts'
@@ -9,16 +10,7 @@ import { toDeploy } from '../records/deploy-record.ts'
 import { requesterOf } from '../records/requester.ts'
 import { decisiveDeploy, latestDeploy } from '../records/service-record.ts'
 
-export interface DeployRequest {
-  id: string
-  serviceId: string
-  trigger: 'create' | 'manual' | 'upload' | 'restart' | 'rollback'
-  source: Deploy['source']
-  clearCache: boolean
-  limits: { fetchMs: number; buildMs: number; startMs: number }
-  at: string
-  by: By
-}
+export type DeployRequest = DeployInput & { by: By }
 
 export const noSource = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
 

@@ -30,9 +30,7 @@ export function newRow(body: CreateService, made: ParsedSource & { id: string; a
     name: body.name,
     type: body.type,
     ...(Object.fromEntries(settings) as Pick<ServiceRow, SettingName>),
-    // Reserved for deploys that are triggered by pushes. Responses contain these fields; requests cannot.
-    auto_deploy: true,
-    watch_paths: [],
+    auto_deploy: body.auto_deploy ?? !made.image,
     suspended: false,
     live_deploy_id: null,
     desired_deploy_id: null,
@@ -52,7 +50,8 @@ export function changedRow(
 ): ServiceRow {
   const { suspended = row.suspended } = body
   const settings = normalizedSettings(body, made)
-  const merged = { ...withNewRepository(row, made), ...settings, suspended, updated_at: made.at }
+  const source = withAutoDeploys(withNewRepository(row, made), body, made)
+  const merged = { ...source, ...settings, suspended, updated_at: made.at }
   const changed = withoutStaleRedirects(merged)
   if (changed.repo_url && changed.image && !(made.repoUrl && made.image)) throwSecondSource(row)
   return changed
@@ -80,6 +79,12 @@ function withNewRepository(row: ServiceRow, { branch, repoUrl }: ParsedSource): 
   const moved = isMoved ? { use_git_connection: true } : {}
   if (branch !== undefined) return { ...others, ...moved }
   return branch_learnt && isMoved ? { ...others, ...moved, branch: null } : { ...row, ...moved }
+}
+
+/** Images are deployed automatically only on request; what a rollback paused is resumed by a request. */
+function withAutoDeploys(row: ServiceRow, { auto_deploy }: UpdateService, { image }: ParsedSource) {
+  if (auto_deploy === true) return { ...row, auto_deploy_paused_by: null }
+  return image && row.image === null ? { ...row, auto_deploy: false } : row
 }
 
 /** A domain that is removed and added again serves the service itself. */

@@ -98,7 +98,7 @@ const sources: Record<App['kind'], OpenSource> = {
   async git(_name, { scope }, versions, chance) {
     const repository = createRepository(scope)
     return {
-      settings: { repo_url: repository.directory, branch: 'main' },
+      settings: { repo_url: repository.directory, branch: 'main', auto_deploy: false },
       versionOf: ({ commit_sha }) => versions.find(({ sha }) => sha === commit_sha),
       async publish(version) {
         version.sha = repository.commit(version.page, await renderFiles(version, chance))

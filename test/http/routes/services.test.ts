@@ -49,6 +49,13 @@ test('a new service has every field, with the defaults', async (t) => {
     instances: 1,
     auto_deploy: true,
     watch_paths: [],
+    poll_seconds: 300,
+    auto_deploys: {
+      status: 'off',
+      reason: 'it has neither a repository nor an image',
+      since: null,
+      decision: null,
+    },
     suspended: false,
     disk_mount_path: null,
     memory_limit_mb: null,

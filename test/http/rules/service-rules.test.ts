@@ -17,18 +17,40 @@ test('names that are in use, reserved or look like ids are rejected', async (t) 
   assert.equal((await create({ name: 'a' })).name, 'a')
 })
 
-test('settings without an effect are rejected by name, and null means omitted', async (t) => {
-  const { create, refused } = await startChecked(t)
-  const { auto_deploy, watch_paths } = await create({ name: 'made' })
-  assert.deepEqual([auto_deploy, watch_paths], [true, []])
-  const ineffective = { auto_deploy: false, watch_paths: ['a'] }
-
-  for (const [key, value] of Object.entries(ineffective)) {
-    const response = await refused('POST', '/services', { name: 'web', [key]: value })
-    assert.deepEqual(response, [400, 'invalid_request', `${key} unknown_key`])
-    assert.deepEqual(await refused('PATCH', '/services/made', { [key]: value }), response)
-  }
+test('null means omitted', async (t) => {
+  const { create } = await startChecked(t)
   assert.equal((await create({ name: 'web', image: null, schedule: null, type: null })).type, 'web_service')
+})
+
+test('a repository is deployed automatically, an image only on request', async (t) => {
+  const { create, get, call } = await startChecked(t)
+  const quiet = { deploy: false }
+  assert.equal((await create({ name: 'web', repo_url, ...quiet })).auto_deploys.status, 'watching')
+  const image = await create({ name: 'image', image: 'nginx:1.27', ...quiet })
+  assert.deepEqual([image.auto_deploy, image.auto_deploys.status], [false, 'off'])
+  assert.match(image.auto_deploys.reason!, /^berth update image --auto-deploy on /)
+  await call('PATCH', '/services/image', { auto_deploy: true })
+  assert.equal((await get('image')).auto_deploys.status, 'watching')
+  await call('PATCH', '/services/web', { repo_url: '', image: 'nginx:1.27' })
+  assert.equal((await get('web')).auto_deploy, false)
+  const pinned = { name: 'pinned', image: `nginx@sha256:${'0'.repeat(64)}`, auto_deploy: true, ...quiet }
+  assert.equal((await create(pinned)).auto_deploys.reason, 'an image with a digest never changes')
+  await call('POST', '/services/image/suspend')
+  assert.deepEqual((await get('image')).auto_deploys.status, 'paused')
+})
+
+test('paths to watch are checked when they are saved', async (t) => {
+  const { create, refused } = await startChecked(t)
+  const accepted = ['api/**', '/Dockerfile', '!api/*.md', '**/go.mod', 'a b']
+  const web = await create({ name: 'web', repo_url, watch_paths: accepted, deploy: false })
+  assert.deepEqual(web.watch_paths, accepted)
+  const wrong = [['api/**,lib'], ['./api'], ['../api'], [''], ['!'], ['# no'], [' a'], ['a\\b'], ['!docs']]
+  for (const watch_paths of [...wrong, ['**/**/**/**/**']]) {
+    const response = await refused('PATCH', '/services/web', { watch_paths })
+    assert.deepEqual(response, [400, 'invalid_request', 'watch_paths invalid'], watch_paths[0])
+  }
+  for (const poll_seconds of [1, 29, 86_401, -1])
+    assert.equal((await refused('PATCH', '/services/web', { poll_seconds }))[0], 400)
 })
 
 test('rules over several fields apply to create, PATCH and scale', async (t) => {

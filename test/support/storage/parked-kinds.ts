@@ -35,6 +35,14 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     },
     context: { clearedAt: at, toldAt: at, messages: 1, acknowledgedAt: at },
   },
+  'auto-deploy': {
+    id: 'aut-1',
+    input: { ...owned, plan: { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null } },
+    context: {
+      found: 'a1',
+      decision: { head: 'a1', at, deployId: 'dep-2', reason: 'the branch has a new head' },
+    },
+  },
   backup: {
     id: 'bak-1',
     input: { ...datastore, trigger: 'manual', at },

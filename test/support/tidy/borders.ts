@@ -167,7 +167,7 @@ export const borders: Border[] = [
   },
   {
     of: 'src/effects/',
-    packages: ['p-limit', 'prom-client'],
+    packages: ['ignore', 'p-limit', 'prom-client'],
     node: true,
     values: [
       'src/effects/',

@@ -4,19 +4,13 @@ import { join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { removeTree } from '../../../archive/removal.ts'
 import { maxIgnoreBytes, readBounded } from '../../../docker/dockerfile/ignore-rules.ts'
-import type { Credentials } from '../../../git/credentials.ts'
 import type { RepositoryUrl } from '../../../git/repository.ts'
 import { reapProcesses } from '../../../process-groups.ts'
 import { sourceFor } from '../../../sources/index.ts'
 import type { GitAccess } from '../../../sources/source.ts'
 import { availableBytes, guardDirectory } from '../../disk/disk.ts'
-import {
-  accessRepository,
-  basePathOf,
-  openSubmoduleAccess,
-  type RepositoryAccess,
-  titleOf,
-} from '../../git-connection/repository-access.ts'
+import { basePathOf, openSubmoduleAccess } from '../../git-connection/repository-access.ts'
+import { accessForService } from '../../git-connection/service-access.ts'
 import type { DeployPhase } from '../phase.ts'
 import type { DeployPorts } from '../ports.ts'
 
@@ -56,44 +50,15 @@ async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
 }
 
 async function openGitAccess(phase: DeployPhase, wanted: RepositoryUrl): Promise<GitAccess> {
-  const { ports, log, serviceId } = phase
-  const access = await accessFor(phase, wanted)
-  const addedOwners = ports.storage.services.get(serviceId)?.submodule_owners ?? []
+  const { ports, log, service } = phase
+  const access = await accessForService(ports, service, wanted, log.info)
+  const addedOwners = service.submodule_owners ?? []
   return {
     repository: { ...access.repository, credentials: null },
     credentials: access.credentials,
     basePath: basePathOf(access.connection),
     accessSubmodule: openSubmoduleAccess(ports, { ...access, addedOwners, onProblem: log.info }),
   }
-}
-
-/** The credentials of the service's own URL come first, then those of a git connection. */
-async function accessFor(
-  phase: DeployPhase,
-  repository: RepositoryUrl,
-): Promise<Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>> {
-  const { ports, log } = phase
-  const credentials = credentialsFor(phase, repository)
-  if (credentials) return { repository, credentials, connection: null }
-  const { service } = phase
-  if (service.use_git_connection === false) {
-    const remedy = `berth update ${service.name} --git-connection on`
-    log.info(`the repository is read without a git connection, as this service is set; ${remedy}`)
-    return { repository, credentials: null, connection: null }
-  }
-  const access = await accessRepository(ports, repository)
-  if (access.connection === null) return access
-  const name = titleOf(access.connection)
-  if (access.problem === null) log.info(`reading the repository with ${name}`)
-  else log.info(`${name} supplied no token, so the repository is read without one: ${access.problem}`)
-  return access
-}
-
-/** The settings may have moved to another host since the request; credentials are never sent there. */
-function credentialsFor({ ports, serviceId }: DeployPhase, { url, kind }: RepositoryUrl): Credentials | null {
-  const stored = ports.storage.credentials.get(serviceId)
-  if (!stored || (kind !== 'https' && kind !== 'http') || stored.origin !== new URL(url).origin) return null
-  return { username: stored.username, password: stored.password }
 }
 
 export function workDirectory(ports: DeployPorts, deployId: string): string {

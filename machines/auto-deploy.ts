@@ -1,0 +1,250 @@
+// The automatic deploys of a service: watches the source, and decides about each new head. A push is only a
+// hint to look now: what counts is what the source has. So pushes that are lost, doubled, reordered or late
+// make the same deploys.
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type Problem, problemFields } from './problem.ts'
+import { type ProblemDetails, type SlotInput, type SlotOutput, slot } from './slot.ts'
+
+export const version = 1
+
+export const held = ['watchSource', 'decide', 'beginDeploy'] as const
+
+export const readers = ['watchSource', 'decide'] as const
+
+/** Why a service has no automatic deploys at present. */
+export type AutoDeployObstacle = 'off' | 'suspended' | 'rolled_back'
+
+export interface AutoDeployPlan {
+  /** The repository with its branch, or the image: what was found in another one does not count. */
+  source: string
+  /** 0 without polls. */
+  pollSeconds: number
+  obstacle: AutoDeployObstacle | null
+}
+
+export interface AutoDeployInput {
+  id: string
+  serviceId: string
+  plan: AutoDeployPlan
+  at: string
+}
+
+interface ServiceSlot extends SlotInput {
+  serviceId: string
+}
+
+/** The settings of the service changed; null when the service was removed. */
+export interface PlanChange extends SlotOutput {
+  plan: AutoDeployPlan | null
+}
+
+/** Without a problem, the source has this head: the commit of a branch, or the digest of an image. */
+export interface Look extends SlotOutput {
+  head: string | null
+  problem: { code: string; message: string; details?: ProblemDetails } | null
+}
+
+export type Watched = PlanChange | Look
+
+/** `deployId` is null when the head is not deployed, `isOutdated` when it must be read again. */
+export interface Verdict extends SlotOutput {
+  deployId: string | null
+  reason: string
+  isOutdated: boolean
+}
+
+/** What was decided about a head. */
+export interface Decision {
+  head: string
+  at: string
+  deployId: string | null
+  reason: string
+}
+
+export interface AutoDeployContext extends AutoDeployInput {
+  /** The newest decision; null before the first, and for a new source. */
+  decision: Decision | null
+  /** The head that is being decided about. */
+  found: string | null
+  /** Why the source cannot be read. */
+  problem: Problem | null
+  failingSince: string | null
+  /** When it was found out last; null once something changed that may help. */
+  failedAt: string | null
+  /** The last action, shown in the history. */
+  deed: string | null
+}
+
+const autoDeploy = setup({
+  types: {} as { context: AutoDeployContext; input: AutoDeployInput },
+  actors: {
+    watchSource: slot<
+      ServiceSlot & Pick<AutoDeployContext, 'plan' | 'decision' | 'problem' | 'failedAt'>,
+      Watched
+    >(),
+    awaitPlan: slot<ServiceSlot & { plan: AutoDeployPlan }, PlanChange>(),
+    decide: slot<ServiceSlot & { head: string }, Verdict>(),
+    beginDeploy: slot<ServiceSlot & { head: string; deployId: string }, SlotOutput>(),
+  },
+  guards: {
+    hasObstacle: ({ context }) => context.plan.obstacle !== null,
+    isGone: (_, watched: Watched) => 'plan' in watched && watched.plan === null,
+    hasNews: ({ context }, watched: Watched) =>
+      'head' in watched && watched.head !== null && watched.head !== context.decision?.head,
+    isOutdated: (_, { isOutdated }: Verdict) => isOutdated,
+    deploys: (_, { deployId }: Verdict) => deployId !== null,
+  },
+  actions: {
+    recordPlan: assign(({ context }, watched: Watched) => {
+      if (!('plan' in watched) || watched.plan === null) return context
+      const isMoved = watched.plan.source !== context.plan.source
+      const nothing = { decision: null, problem: null, failingSince: null }
+      return { ...(isMoved && nothing), failedAt: null, plan: watched.plan, deed: null }
+    }),
+    recordLook: assign(({ context }, watched: Watched) => {
+      if (!('head' in watched)) return context
+      const { head, problem, at } = watched
+      if (problem === null) return { found: head, problem, failingSince: null, deed: `found ${head}` }
+      const failingSince = context.failingSince ?? at
+      return { problem, failingSince, failedAt: at, deed: `failed: ${problem.message}` }
+    }),
+    recordVerdict: assign(({ context }, { deployId, reason, at }: Verdict) => ({
+      decision: { head: context.found!, at, deployId, reason },
+      found: null,
+      deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
+    })),
+    recordProblem: assign(({ context }, { at, ...problem }: Problem & SlotOutput) => ({
+      problem,
+      failingSince: context.failingSince ?? at,
+      failedAt: at,
+      deed: `failed: ${problem.message}`,
+    })),
+  },
+})
+
+const service = ({ context: { id, serviceId } }: { context: AutoDeployContext }) => ({ id, serviceId })
+const watchedOf = ({ event }: { event: { output: Watched } }) => event.output
+const verdictOf = ({ event }: { event: { output: Verdict } }) => event.output
+
+const changed = [
+  { guard: { type: 'isGone', params: watchedOf }, target: 'ended' },
+  { target: 'planning', actions: { type: 'recordPlan', params: watchedOf } },
+] as const
+
+export const machine = autoDeploy.createMachine({
+  id: 'auto-deploy',
+  description: 'Deploys a service when its branch or its image changes.',
+  context: ({ input }) => ({
+    ...input,
+    decision: null,
+    found: null,
+    problem: null,
+    failingSince: null,
+    failedAt: null,
+    deed: null,
+  }),
+  initial: 'planning',
+  states: {
+    planning: {
+      description: 'Decides whether to watch the source, or to pause.',
+      always: [{ guard: 'hasObstacle', target: 'paused' }, { target: 'watching' }],
+    },
+    watching: {
+      description: 'Looks at the source after each push and poll, until it has another head.',
+      invoke: {
+        id: 'watchSource',
+        src: 'watchSource',
+        input: ({ context }) => ({
+          ...service({ context }),
+          plan: context.plan,
+          decision: context.decision,
+          problem: context.problem,
+          failedAt: context.failedAt,
+        }),
+        onDone: [
+          {
+            guard: { type: 'hasNews', params: watchedOf },
+            target: 'deciding',
+            actions: { type: 'recordLook', params: watchedOf },
+          },
+          { guard: { type: 'isGone', params: watchedOf }, target: 'ended' },
+          {
+            target: 'planning',
+            actions: [
+              { type: 'recordPlan', params: watchedOf },
+              { type: 'recordLook', params: watchedOf },
+            ],
+          },
+        ],
+      },
+    },
+    paused: {
+      description: 'Waits until automatic deploys are on, and nothing stands against them.',
+      invoke: {
+        id: 'awaitPlan',
+        src: 'awaitPlan',
+        input: ({ context }) => ({ ...service({ context }), plan: context.plan }),
+        onDone: changed,
+      },
+    },
+    deciding: {
+      description: 'Decides whether the head is deployed, by its message and its changed files.',
+      invoke: {
+        id: 'decide',
+        src: 'decide',
+        input: ({ context }) => ({ ...service({ context }), head: context.found! }),
+        onDone: [
+          { guard: { type: 'isOutdated', params: verdictOf }, target: 'planning' },
+          {
+            guard: { type: 'deploys', params: verdictOf },
+            target: 'deploying',
+            actions: { type: 'recordVerdict', params: verdictOf },
+          },
+          { target: 'planning', actions: { type: 'recordVerdict', params: verdictOf } },
+        ],
+        onError: {
+          target: 'planning',
+          actions: { type: 'recordProblem', params: ({ event }) => event.error as Problem & SlotOutput },
+        },
+      },
+    },
+    deploying: {
+      description: 'Queues the deploy.',
+      invoke: {
+        id: 'beginDeploy',
+        src: 'beginDeploy',
+        input: ({ context }) => {
+          const { head, deployId } = context.decision!
+          return { ...service({ context }), head, deployId: deployId! }
+        },
+        onDone: 'planning',
+      },
+    },
+    ended: { description: 'Its service was removed.', type: 'final' },
+  },
+})
+
+export type AutoDeploySnapshot = SnapshotFrom<typeof machine>
+
+export function toRecord(snapshot: AutoDeploySnapshot) {
+  const { id, serviceId, plan, decision, problem, failingSince, deed, at } = snapshot.context
+  return {
+    id,
+    service_id: serviceId,
+    status: snapshot.value as 'watching' | 'paused' | 'deciding' | 'deploying' | 'ended',
+    phase: deed,
+    source: plan.source,
+    obstacle: plan.obstacle,
+    decision: decision && {
+      head: decision.head,
+      at: decision.at,
+      deploy_id: decision.deployId,
+      reason: decision.reason,
+    },
+    failing_since: failingSince,
+    ...problemFields(problem),
+    created_at: at,
+  }
+}
+
+export type AutoDeployRecord = ReturnType<typeof toRecord>

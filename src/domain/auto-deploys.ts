@@ -1,0 +1,69 @@
+// The rules of automatic deploys: when a service has them, and which commits it deploys.
+import type { ServiceRow } from '../../storage/services.ts'
+
+export const defaultPollSeconds = 300
+
+/** The id of a service's automatic deploys: each service has one actor for them. */
+export function autoDeployIdOf(serviceId: string): string {
+  return `aut-${serviceId.slice(serviceId.indexOf('-') + 1)}`
+}
+
+type PlannedService = Pick<
+  ServiceRow,
+  | 'auto_deploy'
+  | 'auto_deploy_paused_by'
+  | 'branch'
+  | 'deleting'
+  | 'image'
+  | 'poll_seconds'
+  | 'repo_url'
+  | 'suspended'
+>
+
+type Obstacle = 'off' | 'suspended' | 'rolled_back'
+
+interface Plan {
+  /** The repository with its branch, or the image. */
+  source: string
+  pollSeconds: number
+  /** Why there are no automatic deploys at present; null if there are. */
+  obstacle: Obstacle | null
+}
+
+/** Null if the service is deleted or being deleted. */
+export function planOf(service: PlannedService | null): Plan | null {
+  if (!service || service.deleting) return null
+  const { repo_url, branch, image, poll_seconds: pollSeconds = defaultPollSeconds } = service
+  const source = image ?? (repo_url === null ? '' : `${repo_url} ${branch ?? ''}`.trimEnd())
+  return { source, pollSeconds, obstacle: obstacleOf(service) }
+}
+
+function obstacleOf(service: PlannedService): Obstacle | null {
+  if (!service.auto_deploy || !canChange(service)) return 'off'
+  if (service.suspended) return 'suspended'
+  return service.auto_deploy_paused_by ? 'rolled_back' : null
+}
+
+/** An upload never changes by itself, and an image with a digest never changes at all. */
+function canChange({ repo_url, image }: Pick<ServiceRow, 'repo_url' | 'image'>): boolean {
+  return repo_url !== null || (image !== null && !image.includes('@'))
+}
+
+/** Whether the author of a commit asks for no deploy. */
+export function asksForNoDeploy(message: string): boolean {
+  return /\[(?:skip deploy|deploy skip)\]/i.test(message)
+}
+
+/** Each additional `**` multiplies the number of ways to match a path. */
+const maxDoubleStars = 4
+
+/** What is wrong with a pattern; null if it can be used. */
+export function patternProblem(pattern: string): string | null {
+  if (pattern.includes(',')) return 'has a comma: each path is an item of its own, as in ["api/**", "lib/**"]'
+  if (/[\p{Cc}\\]/u.test(pattern)) return 'has a control character or a backslash'
+  if (/^!?\.{1,2}\//.test(pattern)) return 'starts at the top of the repository, as in "api/**", without ./'
+  if (pattern.split('**').length - 1 > maxDoubleStars) return `has more than ${maxDoubleStars} times **`
+  const isBlank = pattern.trim() !== pattern || /^[!#]?$/.test(pattern)
+  if (isBlank || pattern.startsWith('#')) return 'is empty, a comment, or has blanks around it'
+  return null
+}

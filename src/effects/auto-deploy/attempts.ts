@@ -1,0 +1,41 @@
+// The versions that a service has deployed or tried to deploy from its source.
+import type { DeploySource } from '../../../machines/deploy/deploy-context.ts'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+
+type Deploy = RecordOf<'deploy'>
+
+/** Deploys that are searched for one that is neither a restart nor a rollback. */
+const maxSearched = 100
+
+/** The newest deploy that fetched or pulled a version, or will. */
+export function newestAttempt(storage: Storage, serviceId: string): Deploy | null {
+  const deploys = storage.actors.list('deploy', serviceId, maxSearched) as Deploy[]
+  return deploys.find(({ source }) => source.kind !== 'reuse') ?? null
+}
+
+export function isUnfinished({ status }: Deploy): boolean {
+  return status === 'queued' || status === 'running'
+}
+
+/** The commit or the digest; null as long as it is unknown. */
+export function versionOf({ commit_sha, source }: Deploy): string | null {
+  if (source.image !== null) return source.image.split('@')[1] ?? null
+  const isFullId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(source.commit ?? '')
+  return commit_sha ?? (isFullId ? source.commit : null)
+}
+
+/** The version of the service's repository that new commits are compared with; null without one. */
+export function baseOf(storage: Storage, service: ServiceRow): string | null {
+  const newest = newestAttempt(storage, service.id)
+  const live = service.live_deploy_id ? storage.actors.record<'deploy'>(service.live_deploy_id) : null
+  const base = newest !== null && isUnfinished(newest) ? newest : live
+  return base?.source.repo_url === service.repo_url ? (base?.commit_sha ?? null) : null
+}
+
+export function sourceOf({ repo_url, branch, image }: ServiceRow, head: string): DeploySource {
+  const source = { repo_url: null, branch: null, commit: null, image: null, deploy_id: null }
+  if (image !== null) return { ...source, kind: 'image', image }
+  return { ...source, kind: 'git', repo_url, branch, commit: head }
+}

@@ -1,0 +1,48 @@
+// What the source of a service has now: the commit of its branch, or the digest of its image.
+import type { ServiceRow } from '../../../storage/services.ts'
+import { parseImageReference } from '../../docker/images/image-reference.ts'
+import { resolveDigest } from '../../docker/images/pull.ts'
+import { Failure } from '../../errors.ts'
+import { readHead as readHeadOf } from '../../git/remote.ts'
+import { parseRepositoryUrl } from '../../git/repository.ts'
+import { accessForService } from '../git-connection/service-access.ts'
+import type { AutoDeployPorts } from './ports.ts'
+
+/** Throws what a fetch or a pull throws. `marker` marks the processes of git. */
+export function readHead(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  marker: string,
+  signal: AbortSignal,
+): Promise<string> {
+  return service.image === null
+    ? readCommit(ports, service, marker, signal)
+    : readDigest(ports, service.image, signal)
+}
+
+async function readCommit(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  marker: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { settings } = ports
+  const { branch } = service
+  const wanted = parseRepositoryUrl(service.repo_url!)
+  const access = await accessForService(ports, service, wanted, () => undefined)
+  const { localRepositories, gitHosts: hostRules } = settings
+  const head = await readHeadOf({ ...access, localRepositories, hostRules, marker, signal }, branch)
+  if (head !== null) return head
+  const what = branch === null ? 'its default branch' : `the branch ${branch}`
+  throw new Failure('source_not_found', `${what} is not in ${wanted.url}: it was deleted or renamed`)
+}
+
+async function readDigest(
+  { storage, engine, engineReady }: AutoDeployPorts,
+  image: string,
+  signal: AbortSignal,
+): Promise<string> {
+  await engineReady(signal)
+  const { reference, host } = parseImageReference(image)
+  return resolveDigest(engine, { reference, credentials: storage.registries.get(host), signal })
+}

@@ -1,0 +1,15 @@
+import type { DeployInput } from '../../../machines/deploy/deploy-context.ts'
+import type { HostRules } from '../../git/remote-host.ts'
+import type { FreeDiskSettings } from '../disk/disk.ts'
+import type { EnginePorts } from '../engine/ports.ts'
+import type { SharedPorts } from '../ports.ts'
+
+export interface AutoDeployPorts extends SharedPorts, Pick<EnginePorts, 'engine' | 'engineReady'> {
+  /** When this daemon started: what was looked at before is looked at again. */
+  startedAt: string
+  settings: FreeDiskSettings & {
+    localRepositories: string[]
+    gitHosts: HostRules
+    deployLimits: DeployInput['limits']
+  }
+}

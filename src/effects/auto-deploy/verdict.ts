@@ -1,0 +1,105 @@
+// Decides whether a new head is deployed: once, unless its author asks for no deploy, and only if it changes
+// what the service watches.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Verdict } from '../../../machines/auto-deploy.ts'
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { removeTree } from '../../archive/removal.ts'
+import { asksForNoDeploy } from '../../domain/auto-deploys.ts'
+import { type PushedChanges, readPushedChanges } from '../../git/pushed-changes.ts'
+import { parseRepositoryUrl } from '../../git/repository.ts'
+import { reapProcesses } from '../../process-groups.ts'
+import { guardDirectory } from '../disk/disk.ts'
+import { accessForService } from '../git-connection/service-access.ts'
+import { waitForCommit } from '../waiting.ts'
+import { baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
+import type { AutoDeployPorts } from './ports.ts'
+import { firstWatched } from './watched-paths.ts'
+
+interface HeadInput {
+  id: string
+  serviceId: string
+  head: string
+}
+
+type Decided = Omit<Verdict, 'at'>
+
+const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false })
+
+/** Throws what a fetch throws. */
+export async function decide(
+  ports: AutoDeployPorts,
+  { id, serviceId, head }: HeadInput,
+  signal: AbortSignal,
+): Promise<Decided> {
+  const { storage } = ports
+  const service = storage.services.get(serviceId)
+  if (!service || service.deleting) return noDeploy('the service is being deleted')
+  const newest = newestAttempt(storage, serviceId)
+  if (newest !== null && isUnknown(newest)) {
+    await waitForCommit(storage.changes, serviceId, signal, () => {
+      const now = storage.actors.record<'deploy'>(newest.id)
+      return now !== null && isUnknown(now) ? null : true
+    })
+    return { deployId: null, reason: '', isOutdated: true }
+  }
+  if (newest !== null && versionOf(newest) === head) return noDeploy(`${newest.id} has this version`)
+  const obstacle = service.image === null ? await findObstacle(ports, service, { id, head }, signal) : null
+  if (obstacle?.isSkipped) return noDeploy(obstacle.reason)
+  const reason = obstacle?.reason ?? 'the tag has another image'
+  return { deployId: storage.ids.newId('dep'), reason, isOutdated: false }
+}
+
+/** It takes the version that the source has when it runs, which may be newer than the one that was found. */
+function isUnknown(deploy: RecordOf<'deploy'>): boolean {
+  return isUnfinished(deploy) && versionOf(deploy) === null
+}
+
+interface Judgement {
+  isSkipped: boolean
+  reason: string
+}
+
+async function findObstacle(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  { id, head }: Pick<HeadInput, 'id' | 'head'>,
+  signal: AbortSignal,
+): Promise<Judgement> {
+  const { watch_paths: watched } = service
+  const base = watched.length === 0 ? null : baseOf(ports.storage, service)
+  const { message, paths } = await readChanges(ports, service, { id, head, base }, signal)
+  if (asksForNoDeploy(message)) return { isSkipped: true, reason: 'its message asks for no deploy' }
+  if (watched.length === 0) return { isSkipped: false, reason: 'the branch has a new head' }
+  if (paths === null) {
+    const unknown = 'which files it changes is unknown, so it is deployed'
+    return { isSkipped: false, reason: unknown }
+  }
+  const path = await firstWatched(watched, paths)
+  if (path !== null) return { isSkipped: false, reason: `it changes ${path}` }
+  return { isSkipped: true, reason: `none of the ${paths.length} files that it changes is watched` }
+}
+
+async function readChanges(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  { id, head, base }: { id: string; head: string; base: string | null },
+  signal: AbortSignal,
+): Promise<PushedChanges> {
+  const { dataDir, deployLimits, localRepositories, gitHosts: hostRules } = ports.settings
+  const directory = join(dataDir, 'work', id)
+  await reapProcesses(id) // of a killed daemon: two gits must not run in one directory
+  await mkdir(directory, { recursive: true })
+  const within = AbortSignal.any([signal, AbortSignal.timeout(deployLimits.fetchMs)])
+  const wanted = parseRepositoryUrl(service.repo_url!)
+  const access = await accessForService(ports, service, wanted, () => undefined)
+  const place = { ...access, directory, localRepositories, hostRules, marker: id }
+  try {
+    return await guardDirectory(ports, { what: 'a fetch', directory: dataDir }, within, (bound) =>
+      readPushedChanges({ ...place, signal: bound }, { head, base }),
+    )
+  } finally {
+    await removeTree(directory)
+  }
+}

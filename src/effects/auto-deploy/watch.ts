@@ -1,0 +1,124 @@
+// Watches the source of a service: looks now, after each delivery of a push, and at each poll. Only news ends
+// the watch, so that polls leave nothing in the store.
+import type { LimitFunction } from 'p-limit'
+import type { AutoDeployContext, AutoDeployPlan, PlanChange, Watched } from '../../../machines/auto-deploy.ts'
+import type { Problem } from '../../../machines/problem.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { waitForWake } from '../../async/wait-for-wake.ts'
+import { planOf } from '../../domain/auto-deploys.ts'
+import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { isoNow } from '../iso-now.ts'
+import { readHead } from './head.ts'
+import type { AutoDeployPorts } from './ports.ts'
+
+interface PlanInput {
+  serviceId: string
+  plan: AutoDeployPlan
+}
+
+interface WatchInput extends PlanInput, Pick<AutoDeployContext, 'decision' | 'problem' | 'failedAt'> {
+  id: string
+}
+
+const firstRetryMs = 30_000
+const maxRetryMs = 10 * 60_000
+/** The longest wait of a timer. */
+const maxPauseMs = 24 * 60 * 60_000
+
+/** Ends with a head that is not decided about yet, with a new or a solved problem, or with a new plan. */
+export async function watchSource(
+  ports: AutoDeployPorts,
+  looks: LimitFunction,
+  input: WatchInput,
+  signal: AbortSignal,
+): Promise<Watched> {
+  const { plan, decision, problem, failedAt } = input
+  let failures = problem === null ? 0 : 1
+  let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + firstRetryMs
+  return followPlan<Watched>(ports, input, signal, async (service, isWoken) => {
+    const waitMs = dueAt - Date.now()
+    // Something changed, which may be the remedy.
+    if (waitMs > 0 && !(isWoken && problem !== null)) return Math.min(waitMs, maxPauseMs)
+    const found = await looks(() => lookAt(ports, service, input, signal))
+    const isNews = found.problem === null && (problem !== null || found.head !== decision?.head)
+    if (isNews || found.problem?.message !== problem?.message) return { ...found, at: isoNow() }
+    if (found.problem !== null) failures++
+    const pauseMs =
+      found.problem === null
+        ? plan.pollSeconds * 1000 || maxPauseMs
+        : Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs)
+    dueAt = Date.now() + pauseMs
+    return Math.min(pauseMs, maxPauseMs)
+  })
+}
+
+export function awaitPlan(
+  ports: AutoDeployPorts,
+  input: PlanInput,
+  signal: AbortSignal,
+): Promise<PlanChange> {
+  return followPlan<PlanChange>(ports, input, signal, async () => maxPauseMs)
+}
+
+/**
+ * Calls `step` until it returns an outcome instead of how long to wait, in ms; ends with a new plan. It is
+ * woken by changes of the service and of git connections.
+ */
+async function followPlan<Outcome extends object>(
+  { storage }: AutoDeployPorts,
+  { serviceId, plan }: PlanInput,
+  signal: AbortSignal,
+  step: (service: ServiceRow, isWoken: boolean) => Promise<Outcome | number>,
+): Promise<Outcome | PlanChange> {
+  let isWoken = false
+  let wake = () => {}
+  const unsubscribe = storage.changes.subscribe(({ kind, id }) => {
+    if (kind !== 'git-connection' && !(kind === 'service' && id === serviceId)) return
+    isWoken = true
+    wake()
+  })
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const service = storage.services.get(serviceId)
+      const current = planOf(service)
+      if (!service || !current || !isSamePlan(current, plan)) return { at: isoNow(), plan: current }
+      const wasWoken = isWoken
+      isWoken = false
+      const outcome = await step(service, wasWoken)
+      if (typeof outcome !== 'number') return outcome
+      if (!isWoken) await waitForWake((listener) => (wake = listener), outcome, signal)
+    }
+  } finally {
+    unsubscribe()
+  }
+}
+
+function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
+  return (
+    one.source === other.source && one.pollSeconds === other.pollSeconds && one.obstacle === other.obstacle
+  )
+}
+
+interface Found {
+  head: string | null
+  problem: Problem | null
+}
+
+/** A failure is a result, because the source may be read again later. A bug is not. */
+async function lookAt(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  { id }: WatchInput,
+  signal: AbortSignal,
+): Promise<Found> {
+  try {
+    return { head: await readHead(ports, service, id, signal), problem: null }
+  } catch (error) {
+    signal.throwIfAborted()
+    const code = codeOf(error)
+    if (code === 'internal_error' || code === 'commit_failed') throw error
+    const details = error instanceof Failure ? error.facts : undefined
+    return { head: null, problem: { code, message: messageOf(error), ...(details && { details }) } }
+  }
+}

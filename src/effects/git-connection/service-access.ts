@@ -1,0 +1,41 @@
+// How a service reads its repository: the credentials of its own URL come first, then a git connection.
+import type { ServiceRow } from '../../../storage/services.ts'
+import type { Credentials } from '../../git/credentials.ts'
+import type { RepositoryUrl } from '../../git/repository.ts'
+import type { GitConnectionPorts } from './ports.ts'
+import { accessRepository, type RepositoryAccess, titleOf } from './repository-access.ts'
+
+type ServiceAccess = Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>
+
+/** `say` gets a line about how the repository is read. */
+export async function accessForService(
+  ports: GitConnectionPorts,
+  service: ServiceRow,
+  repository: RepositoryUrl,
+  say: (line: string) => void,
+): Promise<ServiceAccess> {
+  const credentials = credentialsFor(ports, service.id, repository)
+  if (credentials) return { repository, credentials, connection: null }
+  if (service.use_git_connection === false) {
+    const remedy = `berth update ${service.name} --git-connection on`
+    say(`the repository is read without a git connection, as this service is set; ${remedy}`)
+    return { repository, credentials: null, connection: null }
+  }
+  const access = await accessRepository(ports, repository)
+  if (access.connection === null) return access
+  const name = titleOf(access.connection)
+  if (access.problem === null) say(`reading the repository with ${name}`)
+  else say(`${name} supplied no token, so the repository is read without one: ${access.problem}`)
+  return access
+}
+
+/** The settings may have moved to another host since the request; credentials are never sent there. */
+function credentialsFor(
+  { storage }: GitConnectionPorts,
+  serviceId: string,
+  { url, kind }: RepositoryUrl,
+): Credentials | null {
+  const stored = storage.credentials.get(serviceId)
+  if (!stored || (kind !== 'https' && kind !== 'http') || stored.origin !== new URL(url).origin) return null
+  return { username: stored.username, password: stored.password }
+}

@@ -1,0 +1,208 @@
+// Automatic deploys on real repositories and a real engine: what is deployed after a push, and what is not.
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { runBerth } from '../support/cli/berth.ts'
+import type { Body } from '../support/daemon/api.ts'
+import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { createService, daemonSuite } from '../support/daemon/suite.ts'
+import { startRegistry } from '../support/docker/registry.ts'
+import { createRepository } from '../support/git/repository.ts'
+
+const suite = daemonSuite()
+
+async function openShop(t: TestContext, settings: Body = {}) {
+  const { api } = suite
+  const service = await createService(t, api, await pageApp('one'), settings)
+  const { name, repository } = service
+  const read = () => api.get(`/services/${name}`)
+  let pollSeconds = 1000
+  return {
+    ...service,
+    read,
+    deploys: () => api.get(`/services/${name}/deploys`) as Promise<Body[]>,
+    /** A new interval begins with a look. */
+    look: () => api.call('PATCH', `/services/${name}`, { poll_seconds: ++pollSeconds }),
+    /** The decision about this commit. */
+    decided: (head: string) =>
+      until(`the decision about ${head}`, async () => {
+        const { decision } = (await read()).auto_deploys
+        return decision?.head === head && decision
+      }),
+    push: (message: string, files: Record<string, string>) => repository.commit(message, files),
+  }
+}
+
+test('a push is deployed once, and what it brings serves', async (t) => {
+  const { name, repository, look, decided, push, deploys } = await openShop(t)
+  await look()
+  const first = await decided(repository.git('rev-parse', 'HEAD'))
+  assert.deepEqual([first.deploy_id, (await deploys()).length], [null, 1])
+  assert.match(first.reason, /^dep-\w+ has this version$/)
+
+  const head = push('Two', { 'www/index.html': 'two' })
+  await look()
+  const { deploy_id, reason } = await decided(head)
+  const deploy = await finishedDeploy(suite.api, deploy_id)
+
+  assert.equal(reason, 'the branch has a new head')
+  assert.deepEqual([deploy.status, deploy.trigger, deploy.commit_sha], ['live', 'push', head])
+  assert.deepEqual(deploy.by, { kind: 'server', id: null, name: 'a push to main' })
+  assert.equal(await fetchPage(suite.api, name), 'two')
+  await look()
+  assert.equal((await deploys()).length, 2)
+})
+
+test('a head whose message asks for it is not deployed, and a later one is', async (t) => {
+  const { look, decided, push, deploys } = await openShop(t)
+  const skipped = push('Two [Skip Deploy]', { 'www/index.html': 'two' })
+  await look()
+  const decision = await decided(skipped)
+  assert.deepEqual([decision.deploy_id, decision.reason], [null, 'its message asks for no deploy'])
+
+  const head = push('Three', { 'www/index.html': 'three' })
+  await look()
+  await finishedDeploy(suite.api, (await decided(head)).deploy_id)
+  assert.equal((await deploys())[0]!.commit_sha, head)
+})
+
+test('only changes of watched paths are deployed, compared with what serves', async (t) => {
+  const watch_paths = ['www/**', 'Dockerfile', '!www/*.md']
+  const { look, decided, push } = await openShop(t, { watch_paths })
+  push('Docs', { 'docs/a.md': 'a' })
+  const docs = push('More docs', { 'www/b.md': 'b' })
+  await look()
+  assert.equal((await decided(docs)).reason, 'none of the 2 files that it changes is watched')
+
+  push('Page', { 'www/index.html': 'two' })
+  const head = push('Docs again', { 'docs/a.md': 'c' })
+  await look()
+  const { deploy_id, reason } = await decided(head)
+  assert.equal(reason, 'it changes www/index.html')
+  await finishedDeploy(suite.api, deploy_id)
+})
+
+test('a rollback pauses automatic deploys until they are resumed', async (t) => {
+  const { name, first, deploy, read, look, decided, push, deploys } = await openShop(t)
+  await deploy(await pageApp('two'))
+  const rollback = await suite.api.post(`/services/${name}/rollback`, { deploy_id: first.id })
+  await finishedDeploy(suite.api, rollback.id)
+  const { status, reason } = (await read()).auto_deploys
+  assert.equal(status, 'paused')
+  assert.equal(reason, `${rollback.id} rolled ${name} back; berth update ${name} --auto-deploy on resumes it`)
+
+  const head = push('Three', { 'www/index.html': 'three' })
+  await look()
+  assert.equal((await deploys()).length, 3)
+  await suite.api.call('PATCH', `/services/${name}`, { auto_deploy: true })
+  await finishedDeploy(suite.api, (await decided(head)).deploy_id)
+  assert.equal(await fetchPage(suite.api, name), 'three')
+})
+
+test('the command line says what is deployed automatically, and why not', async (t) => {
+  const berth = (...args: string[]) => runBerth(t, args, { daemon: suite.daemon })
+  const { directory } = createRepository(t)
+  const created = await berth('create', 'told', '--repo', directory, '--branch', 'main', '--no-deploy')
+  assert.match(created.stderr, /^ {3}pushes to main are deployed; berth update told --auto-deploy off /m)
+  await until('the failure', async () => {
+    const { stdout } = await berth('show', 'told')
+    return /^auto deploy +failing since \S+ ago: the branch main is not in /m.test(stdout)
+  })
+  await berth(
+    'update',
+    'told',
+    '--auto-deploy',
+    'off',
+    '--watch-path',
+    'api/**',
+    '--watch-path',
+    '*.md',
+    '--poll',
+    '1m',
+  )
+  const { stdout } = await berth('show', 'told')
+  assert.match(stdout, /^auto deploy +off: berth update told --auto-deploy on deploys each push$/m)
+  assert.match(stdout, /^watch paths +api\/\*\*, \*\.md$/m)
+  assert.match(stdout, /^poll +1m$/m)
+  const refused = await berth('update', 'told', '--watch-path', 'api,lib')
+  assert.match(refused.stderr, /'api,lib' has a comma: each path is an item of its own/)
+
+  const { name, first, deploy, look, decided, push } = await openShop(t)
+  const head = push('Docs [skip deploy]', { 'www/a.md': 'a' })
+  await look()
+  await decided(head)
+  const shown = (await berth('show', name)).stdout
+  assert.match(shown, /^auto deploy +on: pushes to main$/m)
+  assert.match(shown, /^last push +[0-9a-f]{7}, .+: not deployed, its message asks for no deploy$/m)
+  await deploy(await pageApp('two'))
+  const back = await berth('rollback', name, first.id)
+  assert.match(back.stderr, new RegExp(`paused; berth update ${name} --auto-deploy on resumes them`))
+})
+
+test('a force push backwards is deployed', async (t) => {
+  const { name, repository, look, decided, push } = await openShop(t)
+  const first = repository.git('rev-parse', 'HEAD')
+  const head = push('Two', { 'www/index.html': 'two' })
+  await look()
+  await finishedDeploy(suite.api, (await decided(head)).deploy_id)
+
+  repository.git('reset', '--hard', '--quiet', first)
+  await look()
+
+  await finishedDeploy(suite.api, (await decided(first)).deploy_id)
+  assert.equal(await fetchPage(suite.api, name), 'one')
+})
+
+test('a deleted branch is named, and watched again when it is back', async (t) => {
+  const { repository, read, look, decided, push } = await openShop(t)
+  await look()
+  await decided(repository.git('rev-parse', 'HEAD'))
+  repository.git('branch', '--move', 'main', 'trunk')
+  await look()
+  const { reason, since } = await until('the failure', async () => {
+    const { auto_deploys } = await read()
+    return auto_deploys.status === 'failing' && auto_deploys
+  })
+  assert.match(reason, /^the branch main is not in .*: it was deleted or renamed$/)
+  assert.ok(Date.parse(since) <= Date.now())
+
+  repository.git('branch', '--move', 'trunk', 'main')
+  const head = push('Two', { 'www/index.html': 'two' })
+  await look()
+  await finishedDeploy(suite.api, (await decided(head)).deploy_id)
+  assert.equal((await read()).auto_deploys.status, 'watching')
+})
+
+test('a tag that moves is deployed, when it is asked for', async (t) => {
+  const { api } = suite
+  const registry = await startRegistry(t)
+  const first = await registry.push('shop:v1', 'one')
+  const image = `${registry.host}/shop:v1`
+  const { latest_deploy } = await api.post('/services', { name: 'images', image, drain_seconds: 0 })
+  await finishedDeploy(api, latest_deploy.id)
+  const read = async () => (await api.get('/services/images')).auto_deploys
+  assert.equal((await read()).status, 'off')
+  await api.call('PATCH', '/services/images', { auto_deploy: true })
+  await until('the decision', async () => (await read()).decision?.head === first)
+  assert.equal((await read()).decision.deploy_id, null)
+
+  const second = await registry.push('shop:v1', 'two')
+  await api.call('PATCH', '/services/images', { poll_seconds: 60 })
+  await until('the decision', async () => (await read()).decision?.head === second)
+  const { deploy_id, reason } = (await read()).decision
+  const deploy = await finishedDeploy(api, deploy_id)
+
+  assert.deepEqual([reason, deploy.status], ['the tag has another image', 'live'])
+  assert.equal(deploy.source.image, `${image}@${second}`)
+  assert.equal(await fetchPage(api, 'images'), 'two')
+  await api.call('DELETE', '/services/images')
+})
+
+test('a repository that cannot be read leaves what serves alone', async (t) => {
+  const { name, repository, read, look } = await openShop(t)
+  renameSync(repository.directory, `${repository.directory}-away`)
+  await look()
+  await until('the failure', async () => (await read()).auto_deploys.status === 'failing')
+  assert.equal((await read()).state, 'live')
+  assert.equal(await fetchPage(suite.api, name), 'one')
+})

@@ -1,0 +1,46 @@
+// Which commits ask for no deploy, and which paths a service watches.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { asksForNoDeploy, patternProblem } from '../../src/domain/auto-deploys.ts'
+import { firstWatched } from '../../src/effects/auto-deploy/watched-paths.ts'
+
+test('a message asks for no deploy in brackets, in any case, anywhere', () => {
+  for (const message of ['[skip deploy] docs', 'docs [Deploy Skip]', 'Docs\n\nDetails\n[SKIP DEPLOY]'])
+    assert.equal(asksForNoDeploy(message), true, message)
+  for (const message of ['skip deploy', '[skip ci]', '[skipdeploy]', ''])
+    assert.equal(asksForNoDeploy(message), false, message)
+})
+
+const paths = ['README.md', 'apps/api/main.ts', 'apps/api/docs/a.md', 'lib/a b.ts', 'Lib/ü.ts']
+
+test('patterns are those of .gitignore, from the top of the repository', async () => {
+  const cases: [patterns: string[], first: string | null][] = [
+    [['apps/api/**'], 'apps/api/main.ts'],
+    [['apps/api'], 'apps/api/main.ts'],
+    [['/api/**'], null],
+    [['*.md'], 'README.md'],
+    [['*.md', '!README.md'], 'apps/api/docs/a.md'],
+    [['lib/**'], 'lib/a b.ts'],
+    [['**/ü.ts'], 'Lib/ü.ts'],
+    [['docs/'], 'apps/api/docs/a.md'],
+    [['web/**'], null],
+  ]
+  for (const [patterns, first] of cases) assert.equal(await firstWatched(patterns, paths), first, patterns[0])
+  assert.equal(await firstWatched(['apps/**'], []), null)
+})
+
+test('many changed paths leave room for other work', async () => {
+  const many = Array.from({ length: 20_000 }, (_, at) => `packages/p${at}/src/file-${at}.ts`)
+  let turns = 0
+  const count = setInterval(() => turns++, 0)
+  assert.equal(await firstWatched(['**/**/**/x', 'docs/**'], many), null)
+  clearInterval(count)
+  assert.ok(turns > 5, String(turns))
+})
+
+test('a pattern that can match nothing is named', () => {
+  assert.equal(patternProblem('api/**'), null)
+  assert.match(patternProblem('api/**,lib/**')!, /comma: each path is an item/)
+  assert.match(patternProblem('./api')!, /without \.\//)
+  assert.match(patternProblem('**/**/**/**/**')!, /more than 4 times/)
+})

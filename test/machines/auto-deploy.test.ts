@@ -1,0 +1,208 @@
+// The chart of automatic deploys: heads, verdicts, failures and changes of the plan.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type AutoDeployPlan,
+  type AutoDeployRecord,
+  type AutoDeploySnapshot,
+  machine,
+  toRecord,
+} from '../../machines/auto-deploy.ts'
+import {
+  forever,
+  pathOf,
+  type Run,
+  runMachine,
+  type TestEffect,
+  waits,
+} from '../support/machines/machine-run.ts'
+
+const made = '2026-01-01T00:00:00.000Z'
+const at = '2026-01-01T01:00:00.000Z'
+const later = '2026-01-01T02:00:00.000Z'
+const plan: AutoDeployPlan = { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null }
+const rolledBack: AutoDeployPlan = { ...plan, obstacle: 'rolled_back' }
+const own = { id: 'aut-1', serviceId: 'svc-1' }
+const unread = { code: 'git_remote_unreachable', message: 'cannot read it' }
+
+const found = (head: string) => ({ at, head, problem: null })
+const failed = (when = at, problem = unread) => ({ at: when, head: null, problem })
+const planned = (next: AutoDeployPlan | null) => ({ at, plan: next })
+const deploys = { at, deployId: 'dep-1', reason: 'the branch has a new head', isOutdated: false }
+const skips = { at, deployId: null, reason: 'its message asks for no deploy', isOutdated: false }
+const outdated = { at, deployId: null, reason: '', isOutdated: true }
+
+/** Returns these results in order, then waits. */
+function inTurn(...responses: unknown[]): TestEffect {
+  let count = 0
+  return (_, signal) => (count < responses.length ? Promise.resolve(responses[count++]) : forever(signal))
+}
+
+const rejects: TestEffect = () => Promise.reject({ ...unread, at })
+
+const asMade: AutoDeployRecord = {
+  id: 'aut-1',
+  service_id: 'svc-1',
+  status: 'watching',
+  phase: null,
+  source: plan.source,
+  obstacle: null,
+  decision: null,
+  failing_since: null,
+  error: null,
+  error_code: null,
+  error_details: null,
+  created_at: made,
+}
+const deployed = { head: 'a1', at, deploy_id: 'dep-1', reason: deploys.reason }
+const failing = {
+  ...asMade,
+  phase: 'failed: cannot read it',
+  failing_since: at,
+  error: 'cannot read it',
+  error_code: 'git_remote_unreachable' as const,
+}
+
+interface Telling {
+  effects: Record<string, TestEffect>
+  from?: AutoDeployPlan
+  states: string[]
+  record: AutoDeployRecord
+}
+
+/** The states and the record after these steps. */
+const views: Record<string, () => Telling> = {
+  'has seen nothing yet': () => ({ effects: {}, states: ['watching'], record: asMade }),
+  'is made paused': () => ({
+    effects: {},
+    from: rolledBack,
+    states: ['paused'],
+    record: { ...asMade, status: 'paused', obstacle: 'rolled_back' },
+  }),
+  'decides about a head': () => ({
+    effects: { watchSource: inTurn(found('a1')) },
+    states: ['watching', 'deciding'],
+    record: { ...asMade, status: 'deciding', phase: 'found a1' },
+  }),
+  'is about to queue a deploy': () => ({
+    effects: { watchSource: inTurn(found('a1')), decide: inTurn(deploys) },
+    states: ['watching', 'deciding', 'deploying'],
+    record: {
+      ...asMade,
+      status: 'deploying',
+      phase: 'began dep-1: the branch has a new head',
+      decision: deployed,
+    },
+  }),
+  'has queued a deploy, and sees the same head again': () => ({
+    effects: {
+      watchSource: inTurn(found('a1'), found('a1')),
+      decide: inTurn(deploys),
+      beginDeploy: inTurn({ at }),
+    },
+    states: ['watching', 'deciding', 'deploying', 'watching'],
+    record: { ...asMade, phase: 'found a1', decision: deployed },
+  }),
+  'has skipped a head': () => ({
+    effects: { watchSource: inTurn(found('a1')), decide: inTurn(skips) },
+    states: ['watching', 'deciding', 'watching'],
+    record: {
+      ...asMade,
+      phase: 'no deploy: its message asks for no deploy',
+      decision: { ...deployed, deploy_id: null, reason: skips.reason },
+    },
+  }),
+  'reads an outdated head again': () => ({
+    effects: { watchSource: inTurn(found('a1')), decide: inTurn(outdated) },
+    states: ['watching', 'deciding', 'watching'],
+    record: { ...asMade, phase: 'found a1' },
+  }),
+  'cannot read the source': () => ({
+    effects: { watchSource: inTurn(failed()) },
+    states: ['watching'],
+    record: failing,
+  }),
+  'cannot read the source for another reason': () => ({
+    effects: { watchSource: inTurn(failed(), failed(later, { ...unread, message: 'it is gone' })) },
+    states: ['watching'],
+    record: { ...failing, phase: 'failed: it is gone', error: 'it is gone' },
+  }),
+  'reads the source again': () => ({
+    effects: { watchSource: inTurn(failed(), found('a1')), decide: inTurn(skips) },
+    states: ['watching', 'deciding', 'watching'],
+    record: {
+      ...asMade,
+      phase: 'no deploy: its message asks for no deploy',
+      decision: { ...deployed, deploy_id: null, reason: skips.reason },
+    },
+  }),
+  'cannot read what a head changes': () => ({
+    effects: { watchSource: inTurn(found('a1')), decide: rejects },
+    states: ['watching', 'deciding', 'watching'],
+    record: failing,
+  }),
+  'is paused while it watches, and resumed': () => ({
+    effects: { watchSource: inTurn(planned(rolledBack)), awaitPlan: inTurn(planned(plan)) },
+    states: ['watching', 'paused', 'watching'],
+    record: asMade,
+  }),
+  'forgets what it knew of another source': () => ({
+    effects: {
+      watchSource: inTurn(found('a1'), failed(), planned({ ...plan, source: 'https://git.test/other' })),
+      decide: inTurn(skips),
+    },
+    states: ['watching', 'deciding', 'watching'],
+    record: { ...asMade, source: 'https://git.test/other' },
+  }),
+  'has lost its service': () => ({
+    effects: { watchSource: inTurn(planned(null)) },
+    states: ['watching', 'ended'],
+    record: { ...asMade, status: 'ended' },
+  }),
+  'has lost its service while it was paused': () => ({
+    effects: { awaitPlan: inTurn(planned(null)) },
+    from: rolledBack,
+    states: ['paused', 'ended'],
+    record: { ...asMade, status: 'ended', obstacle: 'rolled_back' },
+  }),
+}
+
+const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as AutoDeploySnapshot)
+const tick = () => new Promise((resolve) => setImmediate(resolve))
+
+for (const [what, tell] of Object.entries(views)) {
+  test(`an automatic deploy that ${what} shows just that, and continues from there`, async () => {
+    const { effects, from = plan, states, record } = tell()
+    const whole = runMachine(machine, effects, { input: { ...own, plan: from, at: made } })
+    for (let turns = 0; turns < 6; turns++) await tick()
+    assert.deepEqual([whole.states, recordOf(whole)], [states, record])
+    const snapshot = whole.snapshots.at(-1)!
+    whole.actor.stop()
+    const requests: unknown[] = []
+    const listen = (name: string): TestEffect => {
+      return (input, signal) => {
+        requests.push([name, input])
+        return waits(input, signal)
+      }
+    }
+    const names = Object.keys(machine.implementations.actors)
+
+    const run = runMachine(machine, Object.fromEntries(names.map((name) => [name, listen(name)])), {
+      snapshot,
+    })
+    await tick()
+
+    assert.deepEqual([pathOf(run.actor.getSnapshot().value), recordOf(run)], [states.at(-1), record])
+    const { context } = run.actor.getSnapshot() as AutoDeploySnapshot
+    const { decision, problem, failedAt } = context
+    const inputs: Record<string, unknown> = {
+      watching: ['watchSource', { ...own, plan: context.plan, decision, problem, failedAt }],
+      paused: ['awaitPlan', { ...own, plan: context.plan }],
+      deciding: ['decide', { ...own, head: 'a1' }],
+      deploying: ['beginDeploy', { ...own, head: 'a1', deployId: 'dep-1' }],
+    }
+    const last = states.at(-1)!
+    assert.deepEqual(requests, last === 'ended' ? [] : [inputs[last]])
+    run.actor.stop()
+  })
+}
