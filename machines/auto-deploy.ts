@@ -71,19 +71,23 @@ export interface AutoDeployContext extends AutoDeployInput {
   failingSince: string | null
   /** When it was found out last; null once something changed that may help. */
   failedAt: string | null
+  /** Attempts that failed since the last decision. */
+  failures: number
   /** The last action, shown in the history. */
   deed: string | null
 }
 
+export type WatchedContext = Pick<
+  AutoDeployContext,
+  'plan' | 'decision' | 'problem' | 'failedAt' | 'failures'
+>
+
 const autoDeploy = setup({
   types: {} as { context: AutoDeployContext; input: AutoDeployInput },
   actors: {
-    watchSource: slot<
-      ServiceSlot & Pick<AutoDeployContext, 'plan' | 'decision' | 'problem' | 'failedAt'>,
-      Watched
-    >(),
+    watchSource: slot<ServiceSlot & WatchedContext, Watched>(),
     awaitPlan: slot<ServiceSlot & { plan: AutoDeployPlan }, PlanChange>(),
-    decide: slot<ServiceSlot & { head: string }, Verdict>(),
+    decide: slot<ServiceSlot & { head: string; isFirst: boolean }, Verdict>(),
     beginDeploy: slot<ServiceSlot & { head: string; deployId: string }, SlotOutput>(),
   },
   guards: {
@@ -98,29 +102,36 @@ const autoDeploy = setup({
     recordPlan: assign(({ context }, watched: Watched) => {
       if (!('plan' in watched) || watched.plan === null) return context
       const isMoved = watched.plan.source !== context.plan.source
-      const nothing = { decision: null, problem: null, failingSince: null }
+      const nothing = { decision: null, problem: null, failingSince: null, failures: 0 }
       return { ...(isMoved && nothing), failedAt: null, plan: watched.plan, deed: null }
     }),
     recordLook: assign(({ context }, watched: Watched) => {
       if (!('head' in watched)) return context
       const { head, problem, at } = watched
-      if (problem === null) return { found: head, problem, failingSince: null, deed: `found ${head}` }
-      const failingSince = context.failingSince ?? at
-      return { problem, failingSince, failedAt: at, deed: `failed: ${problem.message}` }
+      if (problem !== null) return failed(context, { ...problem, at })
+      const failures = head === context.decision?.head ? 0 : context.failures
+      const solved = { problem, failingSince: null, failedAt: null, failures }
+      return { ...solved, found: head, deed: `found ${head}` }
     }),
     recordVerdict: assign(({ context }, { deployId, reason, at }: Verdict) => ({
       decision: { head: context.found!, at, deployId, reason },
       found: null,
+      failures: 0,
       deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
     })),
-    recordProblem: assign(({ context }, { at, ...problem }: Problem & SlotOutput) => ({
-      problem,
-      failingSince: context.failingSince ?? at,
-      failedAt: at,
-      deed: `failed: ${problem.message}`,
-    })),
+    recordProblem: assign(({ context }, problem: Problem & SlotOutput) => failed(context, problem)),
   },
 })
+
+function failed({ failingSince, failures }: AutoDeployContext, { at, ...problem }: Problem & SlotOutput) {
+  return {
+    problem,
+    failingSince: failingSince ?? at,
+    failedAt: at,
+    failures: failures + 1,
+    deed: `failed: ${problem.message}`,
+  }
+}
 
 const service = ({ context: { id, serviceId } }: { context: AutoDeployContext }) => ({ id, serviceId })
 const watchedOf = ({ event }: { event: { output: Watched } }) => event.output
@@ -141,6 +152,7 @@ export const machine = autoDeploy.createMachine({
     problem: null,
     failingSince: null,
     failedAt: null,
+    failures: 0,
     deed: null,
   }),
   initial: 'planning',
@@ -160,6 +172,7 @@ export const machine = autoDeploy.createMachine({
           decision: context.decision,
           problem: context.problem,
           failedAt: context.failedAt,
+          failures: context.failures,
         }),
         onDone: [
           {
@@ -192,7 +205,11 @@ export const machine = autoDeploy.createMachine({
       invoke: {
         id: 'decide',
         src: 'decide',
-        input: ({ context }) => ({ ...service({ context }), head: context.found! }),
+        input: ({ context }) => ({
+          ...service({ context }),
+          head: context.found!,
+          isFirst: context.decision === null,
+        }),
         onDone: [
           { guard: { type: 'isOutdated', params: verdictOf }, target: 'planning' },
           {

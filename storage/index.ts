@@ -25,6 +25,8 @@ import { openFormerNames } from './former-names.ts'
 import { openGitAuthorizations } from './git-authorizations.ts'
 import { openCredentials, openGitConnections } from './git-connections.ts'
 import { openHold } from './hold.ts'
+import { HookDeliveries } from './hook-deliveries.ts'
+import { openHookKeys } from './hook-keys.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
 import { openNotificationChannels } from './notification-channels.ts'
@@ -150,6 +152,8 @@ async function openTables(
     hold,
     tokens: openTokens(store),
     services,
+    hookDeliveries: new HookDeliveries(store, services),
+    hookKeys: openHookKeys(store, sealer),
     events,
     logs,
     runtimeLogs,

@@ -27,6 +27,8 @@ export interface Sealer {
   check(sealed: string | null): string
   /** 16 lower-case letters and digits (80 bits), which cannot be derived from the text without the key. */
   mac(text: string): string
+  /** 43 characters of base64url (256 bits), always the same for a text. */
+  derive(text: string): string
 }
 
 const algorithm = 'aes-256-gcm'
@@ -51,6 +53,8 @@ export function openSealer(dataDir: string, options: { create: boolean }): Seale
   const macKey = Buffer.from(hkdfSync('sha256', key, '', 'berth names', keyBytes))
   return {
     mac: (text) => mac(macKey, text),
+    derive: (text) =>
+      Buffer.from(hkdfSync('sha256', key, '', `berth ${text}`, keyBytes)).toString('base64url'),
     seal: (text, rowId) => seal(key, text, rowId),
     open(sealed, rowId) {
       const text = open(key, sealed, rowId)

@@ -15,7 +15,7 @@ export interface DeploySource {
   deploy_id: string | null
 }
 
-export type DeployTrigger = 'create' | 'manual' | 'push' | 'upload' | 'rollback' | 'restart'
+export type DeployTrigger = 'create' | 'manual' | 'push' | 'hook' | 'upload' | 'rollback' | 'restart'
 
 export interface DeployInput {
   id: string

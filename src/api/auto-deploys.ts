@@ -23,5 +23,5 @@ export const AutoDeploys = z
     since: time.describe('Since when the source cannot be read; null otherwise.'),
     decision: Decision.nullable().describe('The newest decision; null before the first.'),
   })
-  .meta({ id: 'AutoDeploys', description: 'The automatic deploys of a service.' })
+  .meta({ id: 'AutoDeploys', description: 'What the automatic deploys of a service do at present.' })
 export type AutoDeploys = z.output<typeof AutoDeploys>

@@ -30,7 +30,7 @@ const deployPhases = [
   'checking',
   'switching',
 ] as const
-const deployTriggers = ['create', 'manual', 'push', 'upload', 'rollback', 'restart'] as const
+const deployTriggers = ['create', 'manual', 'push', 'hook', 'upload', 'rollback', 'restart'] as const
 
 export const portSources = ['setting', 'env', 'image', 'detected', 'default'] as const
 export const healthChecks = ['path', 'image', 'port', 'running'] as const
@@ -69,7 +69,8 @@ export const Deploy = z
       .enum(deployTriggers)
       .describe(
         'What triggered the deploy. `create`: the creation of the service. `manual`: a request. ' +
-          '`push`: a new head of the branch, or a new image of the tag. `upload`: an upload. `restart` and ' +
+          '`push`: a new head of the branch, or a new image of the tag. `hook`: its deploy hook. ' +
+          '`upload`: an upload. `restart` and ' +
           '`rollback`: the request of that name.',
       ),
     source: z

@@ -125,7 +125,7 @@ export const Service = z
           'over http.',
       ),
     ...shownSettings,
-    auto_deploys: AutoDeploys,
+    auto_deploys: AutoDeploys.describe('What its automatic deploys do at present.'),
     suspended: z.boolean().describe('Whether the service was stopped on request.'),
     memory_limit_mb: whole.describe('MiB; null for the server default.'),
     cpu_limit: z.number().nullable().describe('CPUs; null for the server default.'),

@@ -17,6 +17,7 @@ import { addDiffCommands } from './commands/diff.ts'
 import { addDomainCommands } from './commands/domains.ts'
 import { addEnvCommands } from './commands/env.ts'
 import { addHistoryCommands } from './commands/history.ts'
+import { addDeployHookCommand } from './commands/hooks.ts'
 import { addImportCommands } from './commands/import.ts'
 import { addInstanceCommands } from './commands/instances.ts'
 import { addJobCommands } from './commands/jobs.ts'
@@ -58,6 +59,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addRecipeCommands,
     addDeployCommands,
     addRollbackCommands,
+    addDeployHookCommand,
     addDiffCommands,
     addWhyCommands,
     addHistoryCommands,

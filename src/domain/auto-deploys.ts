@@ -49,6 +49,17 @@ function canChange({ repo_url, image }: Pick<ServiceRow, 'repo_url' | 'image'>):
   return repo_url !== null || (image !== null && !image.includes('@'))
 }
 
+/** What stands against automatic deploys, and what removes it. */
+export function obstacleText(service: PlannedService & { name: string }, obstacle: Obstacle): string {
+  const { name, auto_deploy, auto_deploy_paused_by: rollback, image, repo_url } = service
+  const remedy = `berth update ${name} --auto-deploy on`
+  if (obstacle === 'suspended') return `${name} is suspended`
+  if (obstacle === 'rolled_back') return `${rollback} rolled ${name} back; ${remedy} resumes it`
+  if (!auto_deploy) return `${remedy} deploys each push`
+  if (repo_url === null && image === null) return 'it has neither a repository nor an image'
+  return 'an image with a digest never changes'
+}
+
 /** Whether the author of a commit asks for no deploy. */
 export function asksForNoDeploy(message: string): boolean {
   return /\[(?:skip deploy|deploy skip)\]/i.test(message)

@@ -1,5 +1,6 @@
 // A GitHub App of this server: registration, installations, and the tokens from its private key.
 import { createPrivateKey, randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
 import { github } from './github.ts'
@@ -56,13 +57,22 @@ const jwtLeewaySeconds = 60
 /** App names are unique across GitHub. */
 const maxNameLength = 34
 
+interface Registration {
+  organization: string | null
+  redirectUri: string
+  state: string
+  connectionId: string
+}
+
 /** The page that registers the app, and the manifest that the browser posts to it. */
 export function registrationForm(
   { baseUrl }: Pick<Instance, 'baseUrl'>,
-  { organization, redirectUri, state }: { organization: string | null; redirectUri: string; state: string },
+  { organization, redirectUri, state, connectionId }: Registration,
 ): { url: string; manifest: string } {
   const path = organization ? `/organizations/${organization}/settings/apps/new` : '/settings/apps/new'
-  const { origin, hostname } = new URL(redirectUri)
+  const { origin, hostname, protocol } = new URL(redirectUri)
+  const hook = `${origin}/api/v1/hooks/github?connection=${connectionId}`
+  const isPublic = protocol === 'https:' && isIP(hostname) === 0 && hostname.includes('.')
   const manifest = {
     name: appName(hostname),
     url: origin,
@@ -74,6 +84,8 @@ export function registrationForm(
     public: false,
     request_oauth_on_install: false,
     default_permissions: { contents: 'read', metadata: 'read' },
+    // GitHub refuses one that it cannot reach.
+    ...(isPublic && { hook_attributes: { url: hook, active: true }, default_events: ['push'] }),
   }
   return { url: `${baseUrl}${path}?state=${state}`, manifest: JSON.stringify(manifest) }
 }

@@ -53,6 +53,16 @@ export function ownerOf({ kind, url }: RepositoryUrl, basePath: string): string 
   return parts.length === 1 ? '' : parts[0]!.toLowerCase()
 }
 
+/** Host and path, the same for all addresses of a repository; null for a path of this host. */
+export function repositoryKey(repository: RepositoryUrl): string | null {
+  const { kind, url } = repository
+  if (kind === 'path') return null
+  const ssh = sshParts(repository)
+  const { hostname, pathname } = ssh === null ? new URL(url) : { ...ssh, pathname: ssh.path }
+  const path = pathname.replace(/^\/+/, '').replace(/(?:\.git)?\/*$/, '')
+  return `${hostname}/${path}`.toLowerCase()
+}
+
 /** Whether credentials for one repository may be sent to the server of the other. */
 export function isSameOrigin(one: RepositoryUrl, other: RepositoryUrl): boolean {
   return one.kind === other.kind && one.host === other.host

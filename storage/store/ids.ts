@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'chn'
   | 'ntf'
   | 'aud'
+  | 'dlv'
 
 export interface Ids {
   newId(prefix: IdPrefix): string

@@ -1,13 +1,17 @@
 // Automatic deploys on real repositories and a real engine: what is deployed after a push, and what is not.
 import assert from 'node:assert/strict'
-import { renameSync } from 'node:fs'
+import { createHmac } from 'node:crypto'
+import { mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../support/cli/berth.ts'
 import type { Body } from '../support/daemon/api.ts'
 import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { startRegistry } from '../support/docker/registry.ts'
+import { createGitProvider } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
+import { temporaryDirectory } from '../support/system/directory.ts'
 
 const suite = daemonSuite()
 
@@ -51,6 +55,22 @@ test('a push is deployed once, and what it brings serves', async (t) => {
   assert.equal(await fetchPage(suite.api, name), 'two')
   await look()
   assert.equal((await deploys()).length, 2)
+})
+
+test('a first deploy that is canceled is not begun again by itself', async (t) => {
+  const { api } = suite
+  const repository = createRepository(t)
+  const head = repository.commit('First', await pageApp('one', 'RUN sleep 86411'))
+  const repo_url = repository.directory
+  const { latest_deploy } = await api.post('/services', { name: 'withdrawn', repo_url, drain_seconds: 0 })
+  await api.post(`/deploys/${latest_deploy.id}/cancel`)
+  const { reason } = await until('the decision', async () => {
+    const { decision } = (await api.get('/services/withdrawn')).auto_deploys
+    return decision?.head === head && decision
+  })
+  assert.match(reason, new RegExp(`^${latest_deploy.id} (was canceled|has this version)$`))
+  assert.equal((await api.get('/services/withdrawn/deploys')).length, 1)
+  await api.call('DELETE', '/services/withdrawn')
 })
 
 test('a head whose message asks for it is not deployed, and a later one is', async (t) => {
@@ -97,6 +117,63 @@ test('a rollback pauses automatic deploys until they are resumed', async (t) => 
   await suite.api.call('PATCH', `/services/${name}`, { auto_deploy: true })
   await finishedDeploy(suite.api, (await decided(head)).deploy_id)
   assert.equal(await fetchPage(suite.api, name), 'three')
+})
+
+test('a delivery of the provider deploys at once, and a thousand of them deploy once', async (t) => {
+  const { api } = suite
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  const repository = createRepository(t, { root: join(root, 'ada'), name: 'shop.git' })
+  repository.commit('First', await pageApp('one'))
+  const provider = await createGitProvider(t, { root })
+  const account = { provider: 'gitea', base_url: provider.url, token: provider.createToken('ada') }
+  const connection = await api.post('/git/connections', account)
+  const repo_url = `${provider.url}/ada/shop.git`
+  const hooked = { name: 'hooked', repo_url, branch: 'main', drain_seconds: 0, poll_seconds: 0 }
+  const { latest_deploy } = await api.post('/services', hooked)
+  assert.equal((await finishedDeploy(api, latest_deploy.id)).status, 'live')
+  const { secret } = await api.get(`/git/connections/${connection.id}/hook`)
+  const send = async (after: string, id: string) => {
+    const body = JSON.stringify({
+      ref: 'refs/heads/main',
+      before: '',
+      after,
+      repository: { clone_url: repo_url },
+    })
+    const signature = createHmac('sha256', secret).update(body).digest('hex')
+    const response = await fetch(`${api.url}/api/v1/hooks/gitea?connection=${connection.id}`, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'x-gitea-event': 'push',
+        'x-gitea-delivery': id,
+        'x-gitea-signature': signature,
+      },
+    })
+    assert.equal(response.status, 200)
+  }
+  const deploys = async () => (await api.get('/services/hooked/deploys')).length
+
+  const heads = [1, 2, 3].map((at) => repository.commit(`${at}`, { 'www/index.html': `v${at}` }))
+  const late = Array.from({ length: 1000 }, (_, at) => ({ head: heads[at % 3]!, id: `d-${at % 700}` }))
+  for (let from = 0; from < late.length; from += 20)
+    await Promise.all(late.slice(from, from + 20).map(({ head, id }) => send(head, id)))
+  const decision = await until('the decision', async () => {
+    const { auto_deploys } = await api.get('/services/hooked')
+    return auto_deploys.decision?.head === heads[2] && auto_deploys.decision
+  })
+  assert.equal((await finishedDeploy(api, decision.deploy_id)).status, 'live')
+  assert.equal(await fetchPage(api, 'hooked'), 'v3')
+  await until('the decisions', async () => {
+    const { stdout } = await runBerth(t, ['git', 'deliveries', 'hooked', '--limit', '100'], {
+      daemon: suite.daemon,
+    })
+    const lines = stdout.trim().split('\n').slice(1)
+    return lines.length === 100 && lines.every((line) => line.includes(`${decision.deploy_id}  `))
+  })
+  assert.equal(await deploys(), 2)
+  await api.call('DELETE', '/services/hooked')
 })
 
 test('the command line says what is deployed automatically, and why not', async (t) => {

@@ -18,8 +18,10 @@ const instanceOf = ({ url }: FakeProvider): Instance => ({
   hostRules: testHostRules,
 })
 
+const asked = { organization: null, state: 's', connectionId: 'git-1' }
+
 async function registeredApp(fake: FakeProvider) {
-  const form = registrationForm({ baseUrl: fake.url }, { organization: null, redirectUri, state: 's' })
+  const form = registrationForm({ baseUrl: fake.url }, { ...asked, redirectUri })
   const app = await convertManifest(instanceOf(fake), fake.registerApp(form.manifest, 'ada'))
   return { app, instance: instanceOf(fake) }
 }
@@ -38,7 +40,7 @@ for (const minutes of [-20, 20]) {
 
 test('the code of a manifest works once', async (t) => {
   const fake = await createGitProvider(t)
-  const form = registrationForm({ baseUrl: fake.url }, { organization: null, redirectUri, state: 's' })
+  const form = registrationForm({ baseUrl: fake.url }, { ...asked, redirectUri })
   const code = fake.registerApp(form.manifest, 'ada')
   await convertManifest(instanceOf(fake), code)
   await assert.rejects(convertManifest(instanceOf(fake), code), { status: 404 })
@@ -48,9 +50,10 @@ test('the name of an app has at most 34 characters, whatever the host is called'
   for (const host of ['berth.example.com', `${'a'.repeat(60)}.example.com`, '192.0.2.1', '[2001:db8::1]']) {
     const form = registrationForm(
       { baseUrl: 'https://github.com' },
-      { organization: null, redirectUri: `https://${host}/git/callback`, state: 's' },
+      { ...asked, redirectUri: `https://${host}/git/callback` },
     )
-    const { name } = JSON.parse(form.manifest)
+    const { name, hook_attributes } = JSON.parse(form.manifest)
+    assert.equal(hook_attributes !== undefined, host.includes('example.com'))
     assert.match(name, /^berth-[a-z0-9-]*[a-z0-9]$/)
     assert.ok(name.length <= 34, name)
   }

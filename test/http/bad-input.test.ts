@@ -11,7 +11,10 @@ import { branchesOf, type Operation, operations, type Schema } from '../support/
 import { owner } from '../support/http/session.ts'
 import { exchange, toBytes } from '../support/http/wire.ts'
 
-const jsonOperations = operations.filter(({ body }) => body?.type === 'application/json')
+/** What git providers send has fields of theirs. */
+const jsonOperations = operations.filter(
+  ({ body, path }) => body?.type === 'application/json' && !path.includes('/hooks/'),
+)
 
 /** Without the route outside of the API, and the WebSockets. */
 const sockets = /\/(client|input|inspect|shell)$/

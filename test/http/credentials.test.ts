@@ -165,7 +165,12 @@ function verdictOf(status: number, body: string): string {
   if (status !== 401 && status !== 403) return isAllowed
   const code = /"code":"(\w+)"/.exec(body)?.[1] ?? body
   // The ways in have failures of their own, which are no refusals at the door.
-  const isOwnFailure = ['invalid_credentials', 'invalid_setup_code', 'invalid_secret'].includes(code)
+  const isOwnFailure = [
+    'invalid_credentials',
+    'invalid_setup_code',
+    'invalid_secret',
+    'invalid_signature',
+  ].includes(code)
   return isOwnFailure ? isAllowed : `${status} ${code}`
 }
 
@@ -237,6 +242,10 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/auth/logout',
     'POST /api/v1/auth/cli',
     'POST /api/v1/auth/cli/{id}/token',
+    'POST /api/v1/hooks/github',
+    'POST /api/v1/hooks/gitlab',
+    'POST /api/v1/hooks/gitea',
+    'POST /api/v1/hooks/deploy/{id}',
   ],
   session: [
     'POST /api/v1/server-backups',
@@ -281,6 +290,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/services/{id}/jobs',
     'GET /api/v1/services/{id}/schedule',
     'GET /api/v1/services/{id}/schedule/history',
+    'GET /api/v1/services/{id}/deliveries',
   ],
   'read record': [
     'GET /api/v1/alerts/{id}',
@@ -338,6 +348,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/edge/history',
   ],
   'deploy service': [
+    'POST /api/v1/services/{id}/deliveries/{delivery_id}/redeliver',
     'POST /api/v1/services/{id}/restart',
     'POST /api/v1/services/{id}/suspend',
     'POST /api/v1/services/{id}/resume',
@@ -353,6 +364,9 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/jobs/{job_id}/cancel',
   ],
   admin: [
+    'GET /api/v1/git/connections/{id}/hook',
+    'GET /api/v1/services/{id}/deploy-hook',
+    'POST /api/v1/services/{id}/deploy-hook/rotate',
     'GET /api/v1/doctor',
     'POST /api/v1/notification-channels',
     'PATCH /api/v1/notification-channels/{id}',

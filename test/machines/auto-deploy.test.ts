@@ -194,11 +194,11 @@ for (const [what, tell] of Object.entries(views)) {
 
     assert.deepEqual([pathOf(run.actor.getSnapshot().value), recordOf(run)], [states.at(-1), record])
     const { context } = run.actor.getSnapshot() as AutoDeploySnapshot
-    const { decision, problem, failedAt } = context
+    const { decision, problem, failedAt, failures } = context
     const inputs: Record<string, unknown> = {
-      watching: ['watchSource', { ...own, plan: context.plan, decision, problem, failedAt }],
+      watching: ['watchSource', { ...own, plan: context.plan, decision, problem, failedAt, failures }],
       paused: ['awaitPlan', { ...own, plan: context.plan }],
-      deciding: ['decide', { ...own, head: 'a1' }],
+      deciding: ['decide', { ...own, head: 'a1', isFirst: true }],
       deploying: ['beginDeploy', { ...own, head: 'a1', deployId: 'dep-1' }],
     }
     const last = states.at(-1)!

@@ -24,6 +24,7 @@ export const problemCodes = {
   ),
   unauthorized: kind(401, 'The credential is missing, wrong or no longer valid.'),
   invalid_credentials: kind(401, 'The e-mail address or the password is wrong.'),
+  invalid_signature: kind(401, 'No connection has the secret with which the delivery is signed.'),
   invalid_setup_code: kind(403, 'The setup code is wrong.'),
   invalid_start_code: kind(403, 'The start code of the account page is wrong, or was replaced.'),
   session_required: kind(

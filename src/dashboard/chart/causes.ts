@@ -15,6 +15,7 @@ export const endWords: Record<string, string> = {
   awaitExpiry: 'It expired',
   awaitInput: 'The client is connected',
   awaitInstant: 'A run is due, or its plan changed',
+  awaitPlan: 'Its settings changed',
   awaitRenewal: 'A renewal is due',
   awaitResume: 'Its plan changed',
   awaitRetry: 'The pause is over',
@@ -26,6 +27,7 @@ export const endWords: Record<string, string> = {
   keepWatch: 'A check is due',
   runPreDeploy: 'The pre-deploy command succeeded',
   sleepUntil: 'The pause is over',
+  watchSource: 'The source or the settings changed',
 }
 
 /** `fetchSource.done` → `Fetching source succeeded`. */

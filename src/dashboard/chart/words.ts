@@ -2,8 +2,11 @@
 
 /** Reads after "if". */
 export const guardWords: Record<string, string> = {
+  deploys: 'it is deployed',
   fades: 'it ends by itself',
   hasMore: 'there is more to report',
+  hasNews: 'there is another head',
+  hasObstacle: 'it is off or paused',
   hasOthers: 'others wait',
   hasPreDeploy: 'there is a pre-deploy command',
   hasSucceeded: 'the command succeeded',
@@ -24,6 +27,7 @@ export const guardWords: Record<string, string> = {
   isMergedAway: 'another connection took over',
   isOff: 'they say off',
   isOnSchedule: 'it is a cron job',
+  isOutdated: 'the head may have changed',
   isRegistered: 'the app is registered',
   isRejected: 'rejected',
   isReturn: 'it returns to its former version',

@@ -6,11 +6,11 @@ const statusesOf: Record<Tone, string> = {
   waiting: 'queued pending waiting paused not_deployed redirect',
   working:
     'running deploying creating restarting starting started checking ordering installing undoing draining ' +
-    'deleting upgrading stopping releasing measuring removing folding sending',
+    'deleting upgrading stopping releasing measuring removing folding sending deciding',
   healthy:
     'live available good succeeded done valid serving connected approved restored kept healthy cached ' +
-    'stored delivered recovered',
-  unhealthy: 'degraded invalid unhealthy raised acknowledged',
+    'stored delivered recovered watching',
+  unhealthy: 'degraded invalid unhealthy raised acknowledged failing',
   failed: 'failed expired denied',
   stopped:
     'suspended deactivated canceled released off trashed removed deleted discarded collected ended ' +

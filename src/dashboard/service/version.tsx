@@ -23,6 +23,7 @@ const triggers: Record<Deploy['trigger'], string> = {
   create: 'created',
   manual: 'requested',
   push: 'pushed',
+  hook: 'called',
   upload: 'uploaded',
   rollback: 'rolled back',
   restart: 'restarted',

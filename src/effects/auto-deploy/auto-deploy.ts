@@ -3,7 +3,7 @@ import pLimit from 'p-limit'
 import type { machine } from '../../../machines/auto-deploy.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { codeOf } from '../../errors.ts'
+import { codeOf, messageOf } from '../../errors.ts'
 import { byServer } from '../by.ts'
 import { isoNow } from '../iso-now.ts'
 import { sourceOf } from './attempts.ts'
@@ -19,9 +19,22 @@ export function autoDeployEffects(ports: AutoDeployPorts): Effects<typeof machin
   return {
     watchSource: (input, signal) => watchSource(ports, looks, input, signal),
     awaitPlan: (input, signal) => awaitPlan(ports, input, signal),
-    decide: (input, signal) => decide(ports, input, signal),
+    decide: (input, signal) =>
+      decide(ports, input, signal).catch(async (error: unknown) => {
+        signal.throwIfAborted()
+        await answerDeliveries(ports, input.serviceId, messageOf(error))
+        throw error
+      }),
     beginDeploy: (input) => beginDeploy(ports, input),
   }
+}
+
+/** Without an answer, they would ask again at once. */
+async function answerDeliveries({ storage }: AutoDeployPorts, serviceId: string, reason: string) {
+  const { hookDeliveries } = storage
+  const asked = hookDeliveries.openOf(serviceId)
+  if (asked.length > 0)
+    await hookDeliveries.settle(serviceId, asked, { at: isoNow(), deploy_id: null, reason })
 }
 
 interface DeployRequest {

@@ -5,8 +5,6 @@ import type { EnginePorts } from '../engine/ports.ts'
 import type { SharedPorts } from '../ports.ts'
 
 export interface AutoDeployPorts extends SharedPorts, Pick<EnginePorts, 'engine' | 'engineReady'> {
-  /** When this daemon started: what was looked at before is looked at again. */
-  startedAt: string
   settings: FreeDiskSettings & {
     localRepositories: string[]
     gitHosts: HostRules

@@ -21,6 +21,8 @@ interface HeadInput {
   id: string
   serviceId: string
   head: string
+  /** Nothing was decided about this source before. */
+  isFirst: boolean
 }
 
 type Decided = Omit<Verdict, 'at'>
@@ -30,7 +32,7 @@ const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutda
 /** Throws what a fetch throws. */
 export async function decide(
   ports: AutoDeployPorts,
-  { id, serviceId, head }: HeadInput,
+  { id, serviceId, head, isFirst }: HeadInput,
   signal: AbortSignal,
 ): Promise<Decided> {
   const { storage } = ports
@@ -45,9 +47,11 @@ export async function decide(
     return { deployId: null, reason: '', isOutdated: true }
   }
   if (newest !== null && versionOf(newest) === head) return noDeploy(`${newest.id} has this version`)
-  const obstacle = service.image === null ? await findObstacle(ports, service, { id, head }, signal) : null
-  if (obstacle?.isSkipped) return noDeploy(obstacle.reason)
-  const reason = obstacle?.reason ?? 'the tag has another image'
+  // Its version would have been this one.
+  if (isFirst && newest?.error_code === 'canceled') return noDeploy(`${newest.id} was canceled`)
+  const { isSkipped, reason } =
+    service.image === null ? await judgePush(ports, service, { id, head }, signal) : movedTag
+  if (isSkipped) return noDeploy(reason)
   return { deployId: storage.ids.newId('dep'), reason, isOutdated: false }
 }
 
@@ -61,7 +65,9 @@ interface Judgement {
   reason: string
 }
 
-async function findObstacle(
+const movedTag: Judgement = { isSkipped: false, reason: 'the tag has another image' }
+
+async function judgePush(
   ports: AutoDeployPorts,
   service: ServiceRow,
   { id, head }: Pick<HeadInput, 'id' | 'head'>,

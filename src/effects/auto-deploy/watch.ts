@@ -1,8 +1,9 @@
 // Watches the source of a service: looks now, after each delivery of a push, and at each poll. Only news ends
 // the watch, so that polls leave nothing in the store.
 import type { LimitFunction } from 'p-limit'
-import type { AutoDeployContext, AutoDeployPlan, PlanChange, Watched } from '../../../machines/auto-deploy.ts'
+import type { AutoDeployPlan, PlanChange, Watched, WatchedContext } from '../../../machines/auto-deploy.ts'
 import type { Problem } from '../../../machines/problem.ts'
+import type { HookDecision } from '../../../storage/hook-deliveries.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { planOf } from '../../domain/auto-deploys.ts'
@@ -16,14 +17,17 @@ interface PlanInput {
   plan: AutoDeployPlan
 }
 
-interface WatchInput extends PlanInput, Pick<AutoDeployContext, 'decision' | 'problem' | 'failedAt'> {
+interface WatchInput extends WatchedContext {
   id: string
+  serviceId: string
 }
 
 const firstRetryMs = 30_000
 const maxRetryMs = 10 * 60_000
 /** The longest wait of a timer. */
 const maxPauseMs = 24 * 60 * 60_000
+
+const retryMs = (failures: number) => Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs)
 
 /** Ends with a head that is not decided about yet, with a new or a solved problem, or with a new plan. */
 export async function watchSource(
@@ -32,24 +36,32 @@ export async function watchSource(
   input: WatchInput,
   signal: AbortSignal,
 ): Promise<Watched> {
+  const { hookDeliveries } = ports.storage
   const { plan, decision, problem, failedAt } = input
-  let failures = problem === null ? 0 : 1
-  let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + firstRetryMs
+  let { failures } = input
+  let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + retryMs(failures)
   return followPlan<Watched>(ports, input, signal, async (service, isWoken) => {
     const waitMs = dueAt - Date.now()
+    const asked = hookDeliveries.openOf(service.id)
     // Something changed, which may be the remedy.
-    if (waitMs > 0 && !(isWoken && problem !== null)) return Math.min(waitMs, maxPauseMs)
+    const isAsked = asked.length > 0 || (isWoken && problem !== null)
+    if (waitMs > 0 && !isAsked) return Math.min(waitMs, maxPauseMs)
     const found = await looks(() => lookAt(ports, service, input, signal))
     const isNews = found.problem === null && (problem !== null || found.head !== decision?.head)
     if (isNews || found.problem?.message !== problem?.message) return { ...found, at: isoNow() }
+    if (asked.length > 0) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
     if (found.problem !== null) failures++
-    const pauseMs =
-      found.problem === null
-        ? plan.pollSeconds * 1000 || maxPauseMs
-        : Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs)
+    const pauseMs = found.problem ? retryMs(failures) : plan.pollSeconds * 1000 || maxPauseMs
     dueAt = Date.now() + pauseMs
     return Math.min(pauseMs, maxPauseMs)
   })
+}
+
+/** To deliveries that brought nothing new. */
+function answerOf({ problem }: Found, decision: WatchedContext['decision']): HookDecision {
+  const at = isoNow()
+  if (problem !== null) return { at, deploy_id: null, reason: problem.message }
+  return { at, deploy_id: decision!.deployId, reason: decision!.reason }
 }
 
 export function awaitPlan(
@@ -71,9 +83,12 @@ async function followPlan<Outcome extends object>(
   step: (service: ServiceRow, isWoken: boolean) => Promise<Outcome | number>,
 ): Promise<Outcome | PlanChange> {
   let isWoken = false
+  let isBusy = false
   let wake = () => {}
   const unsubscribe = storage.changes.subscribe(({ kind, id }) => {
-    if (kind !== 'git-connection' && !(kind === 'service' && id === serviceId)) return
+    // A look may renew the token of a connection, and must not follow itself.
+    const isRemedy = kind === 'git-connection' && !isBusy
+    if (!isRemedy && !(kind === 'service' && id === serviceId)) return
     isWoken = true
     wake()
   })
@@ -85,7 +100,9 @@ async function followPlan<Outcome extends object>(
       if (!service || !current || !isSamePlan(current, plan)) return { at: isoNow(), plan: current }
       const wasWoken = isWoken
       isWoken = false
+      isBusy = true
       const outcome = await step(service, wasWoken)
+      isBusy = false
       if (typeof outcome !== 'number') return outcome
       if (!isWoken) await waitForWake((listener) => (wake = listener), outcome, signal)
     }

@@ -166,7 +166,10 @@ async function continueApp(
   const { id, base_url: baseUrl, organization, app_url: appUrl } = connection
   if (appUrl === null) {
     const state = await newState(ports, id, redirectUri)
-    const { url, manifest } = registrationForm({ baseUrl }, { organization, redirectUri, state })
+    const { url, manifest } = registrationForm(
+      { baseUrl },
+      { organization, redirectUri, state, connectionId: id },
+    )
     return { connectionId: id, redirect: { method: 'post', url, fields: { manifest } } }
   }
   if (await isInstalled(ports, connection)) {

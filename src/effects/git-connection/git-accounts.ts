@@ -20,6 +20,7 @@ import {
   type CallbackRequest,
   completeAuthorization,
 } from './authorization.ts'
+import { hookSecretOf, type ReceivedDelivery, receiveDelivery, type SentDelivery } from './hooks.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { accessRepository, compareUrlAt, findServing } from './repository-access.ts'
@@ -54,6 +55,9 @@ export interface GitAccounts {
   compareUrl(repoUrl: string, from: string, to: string): string | null
   /** The connection that clones the repository of the service; null without one. */
   servingId(service: Pick<ServiceRow, 'id' | 'repo_url' | 'use_git_connection'>): string | null
+  receive(sent: SentDelivery): Promise<ReceivedDelivery>
+  /** The secret of the webhook of a connection, and whether its app is registered with it. */
+  hookSecret(id: string): { secret: string; isRegistered: boolean }
 }
 
 export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
@@ -66,6 +70,8 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     compareUrl: (repoUrl, from, to) =>
       compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
     servingId: (service) => servingIdOf(ports.storage, service),
+    receive: (sent) => receiveDelivery(ports.storage, sent),
+    hookSecret: (id) => hookSecretOf(ports.storage, id),
   }
 }
 

@@ -27,7 +27,7 @@ const clientLeft = { code: 'client_left', status: null }
 
 /** Whether the audit log has an entry for each request. */
 export function isAudited({ method, isAudited }: Pick<Route, 'method' | 'isAudited'>): boolean {
-  return method !== 'GET' || isAudited === true
+  return isAudited ?? method !== 'GET'
 }
 
 export function createAuditor(context: HttpContext, logger: Logger) {

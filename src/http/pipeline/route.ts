@@ -116,8 +116,8 @@ interface Definition<
   /** Further statuses with the same response schema, and their meanings. */
   otherStatuses?: Readonly<Record<number, string>>
   setsCookie?: true
-  /** For a GET that changes something, such as a shell: the audit log has it, like other methods. */
-  isAudited?: true
+  /** Whether the audit log has it: by default every method but GET. */
+  isAudited?: boolean
   /** For a public route: which of its successes go into the audit log of a client without a session. */
   auditsVisitor?: (result: unknown) => boolean
   /** Error codes in addition to those that the rest of the definition implies. */

@@ -17,6 +17,7 @@ import { edgeRoutes } from '../routes/edge.ts'
 import { envRoutes } from '../routes/env.ts'
 import { fileRoutes } from '../routes/files.ts'
 import { gitConnectionRoutes } from '../routes/git-connections.ts'
+import { hookRoutes } from '../routes/hooks.ts'
 import { inspectRoutes } from '../routes/inspect.ts'
 import { jobRoutes } from '../routes/jobs.ts'
 import { machineRoutes } from '../routes/machines.ts'
@@ -56,6 +57,7 @@ export const routes: readonly Route[] = [
   ...serverBackupRoutes,
   ...restoreRoutes,
   ...gitConnectionRoutes,
+  ...hookRoutes,
   ...notificationRoutes,
   ...registryRoutes,
   ...diskRoutes,

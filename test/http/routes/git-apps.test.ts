@@ -28,6 +28,9 @@ test('an app is registered, installed and connected, and its tokens are created 
   assert.match(manifest.name, /^berth-berth-example-com-[0-9a-f]{6}$/)
   assert.deepEqual(manifest.default_permissions, { contents: 'read', metadata: 'read' })
   assert.equal(manifest.redirect_url, redirectUri)
+  const hook = `https://berth.example.com/api/v1/hooks/github?connection=${connectionOf(started).id}`
+  assert.deepEqual(manifest.hook_attributes, { url: hook, active: true })
+  assert.deepEqual(manifest.default_events, ['push'])
 
   const registered = await callback(api, { code, state })
 

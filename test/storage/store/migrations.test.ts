@@ -89,7 +89,13 @@ test('a service of schema 1 is unchanged, with later settings off', async (t) =>
 
   await migrate(store, testMac)
 
-  const later = { spa_fallback: false, pre_deploy_command: null, build_env: [], archive_deploy_id: null }
+  const later = {
+    auto_deploy: false,
+    spa_fallback: false,
+    pre_deploy_command: null,
+    build_env: [],
+    archive_deploy_id: null,
+  }
   deepEqual(store.table('services').get('svc-1'), { ...old, ...later, ...atEdge })
 })
 
@@ -151,7 +157,8 @@ test('a service of schema 2 gets the limits of the edge and an index of its doma
 
   const { services } = await temporaryStorage(t, directory)
 
-  const shop = { ...old, ...atEdge, custom_domains: ['shop.example.com'] }
-  deepEqual(services.list(), [{ ...plain, ...atEdge }, shop])
+  const later = { ...atEdge, auto_deploy: false }
+  const shop = { ...old, ...later, custom_domains: ['shop.example.com'] }
+  deepEqual(services.list(), [{ ...plain, ...later }, shop])
   deepEqual(services.holderOf('shop.example.com'), 'svc-1')
 })

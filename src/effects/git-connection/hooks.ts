@@ -1,0 +1,105 @@
+// Receives what git providers send to hooks. A delivery is only a hint: each service of the branch looks at
+// its repository itself, so nothing of the body decides what is deployed.
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { obstacleText, planOf } from '../../domain/auto-deploys.ts'
+import { Failure, invalidRequest } from '../../errors.ts'
+import { parseRepositoryUrl, repositoryKey } from '../../git/repository.ts'
+import type { ProviderName } from '../../git-providers/base-url.ts'
+import { type HookRequest, isSigned, type Push, readEvent } from '../../git-providers/hooks.ts'
+import { isoNow } from '../iso-now.ts'
+import { listConnections } from './instance.ts'
+
+export interface SentDelivery extends HookRequest {
+  provider: ProviderName
+  /** Null if the address names none: then those of all connections are tried. */
+  connectionId: string | null
+}
+
+export interface ReceivedDelivery {
+  /** Of the delivery that this one repeats, if there is one. */
+  id: string
+  isRepeated: boolean
+  /** Why no service looks at its repository; null if some do. */
+  refusal: string | null
+}
+
+/** Throws `invalid_signature` without a valid signature, and `invalid_request` for what is no event. */
+export async function receiveDelivery(storage: Storage, sent: SentDelivery): Promise<ReceivedDelivery> {
+  const { provider } = sent
+  const signer = findSigner(storage, sent)
+  if (signer === null) {
+    const hint = 'berth git hook ACCOUNT shows the secret of its webhook'
+    throw new Failure('invalid_signature', 'no connection has the secret that signed this delivery', hint)
+  }
+  const found = readEvent(provider, sent)
+  if (found === null) throw invalidRequest(`the body is no event of ${provider}`)
+  const { event, push, deliveryId } = found
+  const services = push === null ? [] : servicesOf(storage, push)
+  const refusal = services.length > 0 ? null : refusalOf(event, push)
+  const id = storage.ids.newId('dlv')
+  const about = { id, provider, connection_id: signer.id, delivery_id: deliveryId, event, refusal }
+  const former = await storage.hookDeliveries.keep({
+    ...about,
+    repository: push && (keysOf(push)[0] ?? null),
+    ref: push?.ref ?? null,
+    before: push?.before ?? null,
+    after: push?.after ?? null,
+    received_at: isoNow(),
+    decisions: Object.fromEntries(services.map((service) => [service.id, refusalBy(service)])),
+  })
+  return { id: former ?? id, isRepeated: former !== null, refusal }
+}
+
+function findSigner(storage: Storage, sent: SentDelivery): RecordOf<'git-connection'> | null {
+  const { provider, connectionId } = sent
+  const candidates = listConnections(storage).filter(
+    (one) => one.provider === provider && (connectionId ?? one.id) === one.id,
+  )
+  return candidates.find(({ id }) => isSigned(provider, sent, hookSecretOf(storage, id).secret)) ?? null
+}
+
+/** The app of a connection has its own secret, and is registered with it. */
+export function hookSecretOf({ gitConnections, hookKeys }: Storage, id: string) {
+  const secrets = gitConnections.secrets(id)
+  const own = secrets?.kind === 'app' ? secrets.webhookSecret : null
+  return { secret: own ?? hookKeys.get(id), isRegistered: own !== null }
+}
+
+function servicesOf({ services }: Storage, push: Push): ServiceRow[] {
+  const branch = branchOf(push)
+  const keys = new Set(keysOf(push))
+  return services.list().filter(({ repo_url, branch: own, deleting }) => {
+    if (repo_url === null || branch === null || deleting || (own ?? branch) !== branch) return false
+    const key = repositoryKey(parseRepositoryUrl(repo_url))
+    return key !== null && keys.has(key)
+  })
+}
+
+/** A decision at once for a service that does not look at its repository. */
+function refusalBy(service: ServiceRow) {
+  const obstacle = planOf(service)?.obstacle ?? null
+  return obstacle && { at: isoNow(), deploy_id: null, reason: obstacleText(service, obstacle) }
+}
+
+function refusalOf(event: string, push: Push | null): string {
+  if (push === null) return `nothing to do: event ${event}`
+  const branch = branchOf(push)
+  return branch === null ? `${push.ref} is not a branch` : `no service deploys ${branch} of this repository`
+}
+
+function branchOf({ ref }: Push): string | null {
+  return ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
+}
+
+/** Only of addresses that can be those of a repository. */
+function keysOf({ repositories }: Push): string[] {
+  return repositories.flatMap((url) => {
+    try {
+      return repositoryKey(parseRepositoryUrl(url)) ?? []
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,110 @@
+// What git providers send to a hook: whether it is signed with its secret, and which branch it is about.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import type { ProviderName } from './base-url.ts'
+
+export interface HookRequest {
+  /** By their names in lower case. */
+  headers: ReadonlyMap<string, string>
+  /** As it came: the signature is about these bytes. */
+  body: Buffer
+}
+
+export interface HookEvent {
+  /** The same for a repetition of the provider; null without one. */
+  deliveryId: string | null
+  event: string
+  /** Null for another event. */
+  push: Push | null
+}
+
+export interface Push {
+  /** The addresses of the repository. */
+  repositories: string[]
+  /** `refs/heads/main` */
+  ref: string
+  before: string
+  /** Only zeros for a deleted branch. */
+  after: string
+}
+
+/** In constant time. */
+export function isSigned(provider: ProviderName, request: HookRequest, secret: string): boolean {
+  return signatures[provider](request).some(([sent, key]) => {
+    const expected = key(secret)
+    return sent.length === expected.length && timingSafeEqual(Buffer.from(sent), Buffer.from(expected))
+  })
+}
+
+type Signature = [sent: string, expected: (secret: string) => string]
+
+const hexOf = (body: Buffer) => (secret: string) => createHmac('sha256', secret).update(body).digest('hex')
+
+const signatures: Record<ProviderName, (request: HookRequest) => Signature[]> = {
+  github({ headers, body }) {
+    const [, sent] = /^sha256=([0-9a-f]{64})$/.exec(headers.get('x-hub-signature-256') ?? '') ?? []
+    return sent === undefined ? [] : [[sent, hexOf(body)]]
+  },
+  gitea({ headers, body }) {
+    const sent = headers.get('x-forgejo-signature') ?? headers.get('x-gitea-signature') ?? ''
+    return /^[0-9a-f]{64}$/.test(sent) ? [[sent, hexOf(body)]] : []
+  },
+  gitlab({ headers, body }) {
+    const signed = headers.get('webhook-signature')
+    const content = Buffer.concat([
+      Buffer.from(`${headers.get('webhook-id') ?? ''}.${headers.get('webhook-timestamp') ?? ''}.`),
+      body,
+    ])
+    // A request that carries a signature is not accepted for its token.
+    if (signed === undefined) return [[headers.get('x-gitlab-token') ?? '', (secret) => secret]]
+    const digest = (secret: string) => createHmac('sha256', keyOf(secret)).update(content).digest('base64')
+    return signed
+      .split(' ')
+      .flatMap((one): Signature[] => (one.startsWith('v1,') ? [[one.slice(3), digest]] : []))
+  },
+}
+
+/** A secret of Standard Webhooks is written in base64. */
+function keyOf(secret: string): Buffer | string {
+  return secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret
+}
+
+const names: Record<ProviderName, { event: string; ids: string[]; push: string }> = {
+  github: { event: 'x-github-event', ids: ['x-github-delivery'], push: 'push' },
+  gitea: { event: 'x-gitea-event', ids: ['x-gitea-delivery'], push: 'push' },
+  gitlab: { event: 'x-gitlab-event', ids: ['idempotency-key', 'x-gitlab-event-uuid'], push: 'Push Hook' },
+}
+
+const address = z.string().max(2048).nullish()
+const Payload = z.object({
+  ref: z.string().max(1024),
+  before: z.string().max(64),
+  after: z.string().max(64),
+  repository: z.object({ clone_url: address, ssh_url: address, html_url: address }).nullish(),
+  project: z.object({ git_http_url: address, git_ssh_url: address, web_url: address }).nullish(),
+})
+
+/** Null for a body that is no event of this provider. */
+export function readEvent(provider: ProviderName, { headers, body }: HookRequest): HookEvent | null {
+  const { event: eventName, ids, push } = names[provider]
+  const event = headers.get(eventName)?.slice(0, 100)
+  if (event === undefined) return null
+  const deliveryId = ids.flatMap((name) => headers.get(name)?.slice(0, 100) ?? [])[0] ?? null
+  if (event !== push) return { deliveryId, event, push: null }
+  const payload = Payload.safeParse(parse(headers, body))
+  if (!payload.success) return null
+  const { ref, before, after, repository, project } = payload.data
+  const repositories = Object.values({ ...repository, ...project }).filter((one) => typeof one === 'string')
+  return { deliveryId, event, push: { ref, before, after, repositories } }
+}
+
+/** JSON, or a form whose field `payload` is JSON, as GitHub sends it on request. */
+function parse(headers: HookRequest['headers'], body: Buffer): unknown {
+  const text = body.toString('utf8')
+  const isForm = /^application\/x-www-form-urlencoded/i.test(headers.get('content-type') ?? '')
+  try {
+    return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text)
+  } catch {
+    return null
+  }
+}

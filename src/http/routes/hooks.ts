@@ -1,0 +1,217 @@
+// Hooks, and what they received. A delivery is only a hint: each service looks at its repository itself.
+import { z } from 'zod'
+import type { HookDelivery } from '../../../storage/hook-deliveries.ts'
+import { Deploy } from '../../api/deploy.ts'
+import { GitConnectionParams } from '../../api/git-connection.ts'
+import {
+  DeliveriesQuery,
+  Delivery,
+  DeliveryParams,
+  DeployHook,
+  DeployHookQuery,
+  GitHook,
+  HookAnswer,
+  HookQuery,
+} from '../../api/hook.ts'
+import { ServiceParams } from '../../api/service.ts'
+import { conflict, Failure, notFound } from '../../errors.ts'
+import { ownAddressOf } from '../pipeline/origin.ts'
+import {
+  type Call,
+  type CallById,
+  get,
+  post,
+  tagged,
+  type Upload,
+  type WithHeaders,
+} from '../pipeline/route.ts'
+import { paged } from '../records/paging.ts'
+import { requesterOf } from '../records/requester.ts'
+import { assertNotDeleting, findService } from '../records/service-record.ts'
+import { finder } from '../records/stored-record.ts'
+import { assertNotSuspended, deployRequest, queueDeploy, sourceOf } from '../rules/deploy-request.ts'
+import { readsService, runsService } from './record-routes.ts'
+
+const mebibyte = 1024 * 1024
+const findGitConnection = finder<'git-connection'>('git', 'git connection', 'berth git ls lists them')
+
+const delivery = {
+  mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
+  limitBytes: mebibyte,
+  description:
+    'The event, as the provider sends it: JSON, or a form with the field `payload`. At most 1 MiB.',
+}
+
+const providers = ['github', 'gitlab', 'gitea'] as const
+type Provider = (typeof providers)[number]
+
+const receivers = providers.map((provider) =>
+  post(`/hooks/${provider}`, {
+    credential: 'public',
+    summary: 'Receives a push from a git provider, signed with the secret of a connection',
+    query: HookQuery,
+    upload: delivery,
+    acceptsIdempotencyKey: false,
+    // They are many, and kept as deliveries.
+    isAudited: false,
+    problems: ['invalid_signature', 'too_many_attempts'],
+    response: HookAnswer,
+    handler: (call: Call<unknown, HookQuery, Upload>) => receiveDelivery(provider, call),
+  }),
+)
+
+export const hookRoutes = tagged('Hooks', [
+  ...receivers,
+  post('/hooks/deploy/{id}', {
+    credential: 'public',
+    summary: 'Queues a deploy of a service, with the key of its deploy hook',
+    params: ServiceParams,
+    query: DeployHookQuery,
+    problems: ['conflict', 'not_found'],
+    auditsVisitor: () => true,
+    status: 202,
+    response: z.object({ deploy_id: z.string().describe('Id of the deploy.') }),
+    handler: runDeployHook,
+  }),
+  get('/git/connections/{id}/hook', {
+    summary: 'Returns the address and the secret of the webhook for pushes to the repositories of an account',
+    params: GitConnectionParams,
+    response: GitHook,
+    handler: readGitHook,
+  }),
+  get('/services/{id}/deploy-hook', {
+    summary: 'Returns the deploy hook of a service, which contains its key',
+    params: ServiceParams,
+    response: DeployHook,
+    handler: (call) => toDeployHook(call, findService(call.context.storage, call.params.id).id),
+  }),
+  post('/services/{id}/deploy-hook/rotate', {
+    summary: 'Replaces the key of the deploy hook; the former one stops working immediately',
+    params: ServiceParams,
+    acceptsIdempotencyKey: false,
+    response: DeployHook,
+    async handler(call) {
+      const { storage } = call.context
+      const { id } = findService(storage, call.params.id)
+      await storage.hookKeys.replace(id)
+      return toDeployHook(call, id)
+    },
+  }),
+  get('/services/{id}/deliveries', {
+    ...readsService,
+    summary: 'Lists the pushes that providers reported to a service, newest first',
+    query: DeliveriesQuery,
+    response: z.array(Delivery),
+    handler: listDeliveries,
+  }),
+  post('/services/{id}/deliveries/{delivery_id}/redeliver', {
+    ...runsService,
+    params: DeliveryParams,
+    summary: 'Queues a deploy of the head that a delivery named, also if it was deployed before',
+    response: Deploy,
+    status: 202,
+    problems: ['conflict'],
+    handler: redeliver,
+  }),
+])
+
+/** Bodies that are received at a time: the sender of a body is unknown until all of it is here. */
+const maxBodies = 32
+let bodies = 0
+
+async function receiveDelivery(
+  provider: Provider,
+  { context, query, body, request: { headers } }: Call<unknown, HookQuery, Upload>,
+): Promise<HookAnswer> {
+  const sent = { provider, connectionId: query.connection || null, headers }
+  const { id, isRepeated, refusal } = await context.git.receive({ ...sent, body: await collect(body) })
+  if (isRepeated) return { id, result: 'duplicate', reason: null }
+  return { id, result: refusal === null ? 'accepted' : 'ignored', reason: refusal }
+}
+
+/** Must be called before the handler's first await. */
+async function collect(upload: Upload): Promise<Buffer> {
+  if (bodies >= maxBodies) throw new Failure('too_many_attempts', 'too many deliveries at a time')
+  const pieces: Uint8Array[] = []
+  bodies++
+  try {
+    await upload.receive({ open: async () => undefined, write: async (piece) => void pieces.push(piece) })
+    return Buffer.concat(pieces)
+  } finally {
+    bodies--
+  }
+}
+
+async function runDeployHook(call: CallById<z.output<typeof DeployHookQuery>>) {
+  const { context, params, query } = call
+  const { storage } = context
+  const row = storage.services.get(params.id)
+  // The same response for everything that is wrong: an id must not be guessed.
+  if (row?.id !== params.id || !storage.hookKeys.matches(row.id, query.key ?? ''))
+    throw notFound('there is no such deploy hook')
+  assertNotDeleting(row)
+  assertNotSuspended(row)
+  const source = sourceOf(row)
+  if (!source) throw conflict(`${row.name} has nothing to deploy`)
+  const by = { kind: 'server' as const, id: null, name: 'its deploy hook' }
+  const { id } = await queueDeploy(context, deployRequest(context, row, { trigger: 'hook', source, by }))
+  return { deploy_id: id }
+}
+
+function readGitHook({ context: { storage, config, git }, params }: CallById): GitHook {
+  const { id, provider } = findGitConnection(storage, params.id)
+  const { dashboardHost } = config.edge
+  const { secret, isRegistered } = git.hookSecret(id)
+  return {
+    url: dashboardHost && `https://${dashboardHost}/api/v1/hooks/${provider}?connection=${id}`,
+    secret,
+    content_type: 'application/json',
+    events: [provider === 'gitlab' ? 'Push events' : 'push'],
+    registered: isRegistered,
+  }
+}
+
+function toDeployHook({ context, request }: CallById, id: string): DeployHook {
+  const { dashboardHost } = context.config.edge
+  const origin = dashboardHost ? `https://${dashboardHost}` : ownAddressOf(context, request)
+  const key = context.storage.hookKeys.get(id)
+  return { url: `${origin}/api/v1/hooks/deploy/${id}?key=${key}`, key }
+}
+
+function listDeliveries(call: CallById<DeliveriesQuery>): WithHeaders<Delivery[]> {
+  const { context, params, query } = call
+  const { hookDeliveries } = context.storage
+  const { id } = findService(context.storage, params.id)
+  const found = hookDeliveries.ofService(id, query.limit + 1, query.before)
+  const page = found.slice(0, query.limit)
+  const next = found.length > query.limit ? page.at(-1)!.id : null
+  return paged(
+    call,
+    page.map((one) => toDelivery(one, id)),
+    next,
+  )
+}
+
+function toDelivery({ decisions, refusal: _, ...delivery }: HookDelivery, service: string): Delivery {
+  const decision = decisions[service] ?? null
+  return {
+    ...delivery,
+    decided_at: decision?.at ?? null,
+    deploy_id: decision?.deploy_id ?? null,
+    reason: decision?.reason ?? null,
+  }
+}
+
+function redeliver(call: Call<z.output<typeof DeliveryParams>>): Promise<Deploy> {
+  const { context, params, eventId } = call
+  const row = findService(context.storage, params.id)
+  const found = context.storage.hookDeliveries.get(params.delivery_id)
+  if (!found || !(row.id in found.decisions)) throw notFound('there is no such delivery')
+  assertNotDeleting(row)
+  assertNotSuspended(row)
+  const source = sourceOf(row, found.after)
+  if (source?.kind !== 'git' || found.after === null || /^0+$/.test(found.after))
+    throw conflict('this delivery names no head to deploy')
+  const asked = { trigger: 'push' as const, source, by: requesterOf(call) }
+  return queueDeploy(context, deployRequest(context, row, asked), { eventId })
+}

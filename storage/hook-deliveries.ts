@@ -1,0 +1,128 @@
+// What git providers sent to the hooks of this server, and what each service made of it. The newest of each
+// service are kept.
+import type { Services } from './services.ts'
+import type { Store, Table } from './store/store.ts'
+
+export interface HookDelivery {
+  id: string
+  provider: 'github' | 'gitlab' | 'gitea'
+  /** The connection whose secret signed it; null for one that was refused. */
+  connection_id: string | null
+  /** That of the provider, the same for a repetition; null without one. */
+  delivery_id: string | null
+  event: string
+  repository: string | null
+  ref: string | null
+  before: string | null
+  after: string | null
+  received_at: string
+  /** Why no service looks at its source; null if some do. */
+  refusal: string | null
+  /** By the ids of services; null until it is decided. */
+  decisions: Record<string, HookDecision | null>
+}
+
+export interface HookDecision {
+  at: string
+  deploy_id: string | null
+  reason: string
+}
+
+const keptPerService = 100
+/** Of those that concern no service. */
+const keptOthers = 200
+/** Stands for the services of deliveries without one; sorts apart from their ids. */
+const none = '-'
+
+export class HookDeliveries {
+  readonly #store: Store
+  readonly #services: Services
+  readonly #rows: Table<HookDelivery>
+  readonly #byService: Table<1>
+  /** Without a decision, by service. */
+  readonly #open: Table<1>
+  readonly #byDelivery: Table<string>
+
+  constructor(store: Store, services: Services) {
+    this.#store = store
+    this.#services = services
+    this.#rows = store.table('hook_deliveries')
+    this.#byService = store.table('hook_deliveries_by_service')
+    this.#open = store.table('hook_deliveries_open')
+    this.#byDelivery = store.table('hook_deliveries_by_delivery')
+  }
+
+  /** Wakes the services. Returns the id of the delivery that this one repeats; null for a new one. */
+  keep(delivery: HookDelivery): Promise<string | null> {
+    return this.#store.commit((commit) => {
+      const { id, connection_id, delivery_id, decisions } = delivery
+      const key = delivery_id === null ? null : [connection_id ?? none, delivery_id]
+      const former = key && this.#byDelivery.getOrNull(key)
+      if (former) return former
+      if (key) this.#byDelivery.put(key, id)
+      this.#rows.put(id, delivery)
+      const services = Object.keys(decisions)
+      for (const service of services.length === 0 ? [none] : services) {
+        this.#byService.put([service, id], 1)
+        this.#forgetOldest(service, service === none ? keptOthers : keptPerService)
+      }
+      for (const service of services) {
+        if (decisions[service] !== null) continue
+        this.#open.put([service, id], 1)
+        this.#services.touch(commit, service)
+      }
+      return null
+    })
+  }
+
+  get(id: string): HookDelivery | null {
+    return this.#rows.getOrNull(id)
+  }
+
+  /** Newest first, before an id. */
+  ofService(service: string, limit: number, before?: string): HookDelivery[] {
+    const start = [service, before ?? '~']
+    const keys = [...this.#byService.keys({ start, end: [service, ''], reverse: true, limit: limit + 1 })]
+    const ids = (keys as string[][]).map(([, id]) => id!).filter((id) => id !== before)
+    return ids.slice(0, limit).flatMap((id) => this.get(id) ?? [])
+  }
+
+  /** The ids of those without a decision. */
+  openOf(service: string): string[] {
+    const keys = this.#open.keys({ start: [service, ''], end: [service, '~'] })
+    return ([...keys] as string[][]).map(([, id]) => id!)
+  }
+
+  settle(service: string, ids: string[], decision: HookDecision): Promise<void> {
+    return this.#store.commit((commit) => {
+      for (const id of ids) {
+        this.#open.remove([service, id])
+        const row = this.get(id)
+        if (row) this.#rows.put(id, { ...row, decisions: { ...row.decisions, [service]: decision } })
+      }
+      this.#services.touch(commit, service)
+    })
+  }
+
+  /** Only inside a commit. */
+  removeOf(service: string): void {
+    for (const key of [...this.#byService.keys({ start: [service, ''], end: [service, '~'] })] as string[][])
+      this.#forget(service, key[1]!)
+  }
+
+  #forgetOldest(service: string, kept: number): void {
+    const range = { start: [service, '~'], end: [service, ''], reverse: true, offset: kept, limit: 10 }
+    for (const [, id] of [...this.#byService.keys(range)] as string[][]) this.#forget(service, id!)
+  }
+
+  #forget(service: string, id: string): void {
+    this.#byService.remove([service, id])
+    this.#open.remove([service, id])
+    const row = this.get(id)
+    if (!row) return
+    const others = Object.keys(row.decisions).filter((other) => other !== service)
+    if (others.some((other) => this.#byService.has([other, id]))) return
+    this.#rows.remove(id)
+    if (row.delivery_id !== null) this.#byDelivery.remove([row.connection_id ?? none, row.delivery_id])
+  }
+}

@@ -1,0 +1,22 @@
+// The secrets of hooks: of a git connection, and of the deploy hook of a service. They derive from the key of
+// the server, so that none is stored; a new one has the next number.
+import { timingSafeEqual } from 'node:crypto'
+import type { Sealer } from './secrets.ts'
+import type { Store } from './store/store.ts'
+
+export function openHookKeys(store: Store, sealer: Sealer) {
+  const numbers = store.table<number>('hook_key_numbers')
+  const numberOf = (id: string) => numbers.getOrNull(id) ?? 1
+  const get = (id: string) => `bthk_${sealer.derive(`hook ${id} ${numberOf(id)}`)}`
+
+  return {
+    /** `id` is the connection's or the service's. */
+    get,
+    /** In constant time. */
+    matches: (id: string, key: string) =>
+      key.length === get(id).length && timingSafeEqual(Buffer.from(key), Buffer.from(get(id))),
+    replace: (id: string) => store.commit(() => numbers.put(id, numberOf(id) + 1)),
+    /** Only inside a commit. */
+    removeWithin: (id: string) => numbers.remove(id),
+  }
+}

@@ -1,0 +1,181 @@
+// Hooks over HTTP: who may call them, what a delivery leads to, and what of it is kept.
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import type { Body } from '../../support/daemon/api.ts'
+import { createGitProvider } from '../../support/git/git-provider.ts'
+import { startChecked } from '../../support/http/checked-api.ts'
+
+const zeros = '0'.repeat(40)
+const heads = { one: '1'.repeat(40), two: '2'.repeat(40) }
+
+async function openHook(t: TestContext) {
+  const api = await startChecked(t)
+  const fake = await createGitProvider(t)
+  const account = { provider: 'github', base_url: fake.url, token: fake.createToken('ada') }
+  const { body } = await api.call('POST', '/git/connections', account)
+  const connection = body.id as string
+  const hook = (await api.call('GET', `/git/connections/${connection}/hook`)).body
+  let count = 0
+  const send = async (
+    payload: object,
+    options: { event?: string; id?: string; secret?: string; query?: string } = {},
+  ) => {
+    const { event = 'push', id = `d-${++count}`, secret = hook.secret as string } = options
+    const text = JSON.stringify(payload)
+    const { query = `?connection=${connection}` } = options
+    const response = await fetch(`${api.url}/api/v1/hooks/github${query}`, {
+      method: 'POST',
+      body: text,
+      headers: {
+        'content-type': 'application/json',
+        'x-github-event': event,
+        'x-github-delivery': id,
+        'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(text).digest('hex')}`,
+      },
+    })
+    return { status: response.status, body: (await response.json()) as Body }
+  }
+  const push = (after: string, changes: object = {}) => ({
+    ref: 'refs/heads/main',
+    before: zeros,
+    after,
+    repository: { clone_url: 'https://github.com/Ada/Shop.git', ssh_url: 'git@github.com:ada/shop.git' },
+    ...changes,
+  })
+  const shop = { name: 'shop', repo_url: 'https://github.com/ada/shop', branch: 'main', deploy: false }
+  const deliveries = async (name: string, query = '') =>
+    (await api.call('GET', `/services/${name}/deliveries${query}`)).body as unknown as Body[]
+  return { ...api, connection, hook, send, push, shop, deliveries }
+}
+
+test('a signed push wakes the services of its branch, and is kept once', async (t) => {
+  const { create, send, push, shop, deliveries, storage, connection, hook } = await openHook(t)
+  await create(shop)
+  await create({ ...shop, name: 'over-ssh', repo_url: 'git@github.com:ada/shop.git', branch: '' })
+  await create({ ...shop, name: 'off', auto_deploy: false })
+  await create({ ...shop, name: 'other-branch', branch: 'next' })
+  await create({ ...shop, name: 'other', repo_url: 'https://github.com/ada/other' })
+  assert.deepEqual(
+    [hook.url, hook.content_type, hook.events, hook.registered],
+    [null, 'application/json', ['push'], false],
+  )
+  assert.match(hook.secret as string, /^bthk_[\w-]{43}$/)
+
+  const first = await send(push(heads.one), { id: 'same' })
+  const again = await send(push(heads.one), { id: 'same' })
+
+  assert.deepEqual([first.status, first.body.result], [200, 'accepted'])
+  assert.deepEqual(again.body, { id: first.body.id, result: 'duplicate', reason: null })
+  const [{ received_at, ...delivery }, ...more] = (await deliveries('shop')) as [Body]
+  assert.equal(more.length, 0)
+  assert.ok(Date.parse(received_at) <= Date.now())
+  assert.deepEqual(delivery, {
+    id: first.body.id,
+    provider: 'github',
+    connection_id: connection,
+    delivery_id: 'same',
+    event: 'push',
+    repository: 'github.com/ada/shop',
+    ref: 'refs/heads/main',
+    before: zeros,
+    after: heads.one,
+    decided_at: null,
+    deploy_id: null,
+    reason: null,
+  })
+  assert.equal((await deliveries('over-ssh')).length, 1)
+  const [off] = await deliveries('off')
+  assert.match(off!.reason, /^berth update off --auto-deploy on /)
+  for (const name of ['other-branch', 'other']) assert.deepEqual(await deliveries(name), [])
+  const { id } = storage.services.get('shop')!
+  assert.deepEqual(storage.hookDeliveries.openOf(id), [first.body.id])
+})
+
+test('what concerns no service is kept with the reason', async (t) => {
+  const { create, send, push, shop } = await openHook(t)
+  await create(shop)
+  const reasons = [
+    [await send({ zen: 'x' }, { event: 'ping' }), 'nothing to do: event ping'],
+    [await send(push(heads.one, { ref: 'refs/tags/v1' })), 'refs/tags/v1 is not a branch'],
+    [await send(push(heads.one, { ref: 'refs/heads/x' })), 'no service deploys x of this repository'],
+    [
+      await send(push(heads.one, { repository: { clone_url: '::' } })),
+      'no service deploys main of this repository',
+    ],
+  ] as const
+  for (const [{ status, body }, reason] of reasons)
+    assert.deepEqual([status, body.result, body.reason], [200, 'ignored', reason])
+})
+
+test('a delivery without a valid signature changes nothing', async (t) => {
+  const { create, send, push, shop, deliveries, url, hook } = await openHook(t)
+  await create(shop)
+  for (const query of ['', '?connection=', '?connection=git-none'])
+    assert.equal((await send(push(heads.one), { secret: 'wrong', query })).status, 401)
+  assert.equal((await send(push(heads.one), { secret: 'wrong' })).status, 401)
+  assert.equal((await send(push(heads.one), { query: '' })).body.result, 'accepted')
+  const post = (body: string, headers: Record<string, string>) =>
+    fetch(`${url}/api/v1/hooks/github`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  assert.equal((await post('{}', {})).status, 401)
+  assert.equal((await post('x'.repeat(1024 * 1024 + 1), {})).status, 413)
+  assert.equal((await send([] as never)).status, 400)
+  const large = push(heads.two, { commits: ['x'.repeat(500_000)] })
+  assert.equal((await send(large)).body.result, 'accepted')
+  assert.equal((await deliveries('shop')).length, 2)
+  assert.doesNotMatch(JSON.stringify(await deliveries('shop')), new RegExp(hook.secret as string))
+})
+
+test('the newest hundred deliveries of a service are kept, in pages', async (t) => {
+  const { create, send, push, shop, deliveries, storage } = await openHook(t)
+  await create(shop)
+  const ids: string[] = []
+  for (let count = 0; count < 105; count++) ids.push((await send(push(heads.one))).body.id)
+  const { id } = storage.services.get('shop')!
+  assert.deepEqual(storage.hookDeliveries.openOf(id), ids.slice(5))
+  const page = await deliveries('shop', '?limit=60')
+  assert.deepEqual(
+    page.map((one) => one.id),
+    ids.slice(45).reverse(),
+  )
+  const rest = await deliveries('shop', `?limit=60&before=${page.at(-1)!.id}`)
+  assert.deepEqual(
+    rest.map((one) => one.id),
+    ids.slice(5, 45).reverse(),
+  )
+  assert.equal(storage.hookDeliveries.get(ids[0]!), null)
+})
+
+test('a redelivery queues a deploy of the head that the delivery named', async (t) => {
+  const { create, call, send, push, shop, refused } = await openHook(t)
+  await create(shop)
+  const { id } = (await send(push(heads.one))).body
+  const { status, body } = await call('POST', `/services/shop/deliveries/${id}/redeliver`)
+  assert.deepEqual([status, body.trigger, (body.source as Body).commit], [202, 'push', heads.one])
+  const deleted = (await send(push(zeros))).body.id
+  assert.deepEqual(await refused('POST', `/services/shop/deliveries/${deleted}/redeliver`), [409, 'conflict'])
+  assert.deepEqual(await refused('POST', '/services/shop/deliveries/dlv-none/redeliver'), [404, 'not_found'])
+})
+
+test('a deploy hook needs the id and the key of its service, which can be replaced', async (t) => {
+  const { create, call, shop, url } = await openHook(t)
+  const { id } = await create(shop)
+  const hook = (await call('GET', '/services/shop/deploy-hook')).body
+  assert.equal(hook.url, `${url}/api/v1/hooks/deploy/${id}?key=${hook.key}`)
+  const run = (path: string) => fetch(`${url}/api/v1/hooks/deploy/${path}`, { method: 'POST' })
+  for (const path of [id, `${id}?key=`, `${id}?key=x`, `shop?key=${hook.key}`, `svc-none?key=${hook.key}`])
+    assert.equal((await run(path)).status, 404, path)
+  assert.equal((await run(`${id}?key=${hook.key}`)).status, 202)
+  const { latest_deploy } = (await call('GET', '/services/shop')).body as Body
+  assert.equal(latest_deploy.trigger, 'hook')
+
+  const next = (await call('POST', '/services/shop/deploy-hook/rotate')).body
+  assert.notEqual(next.key, hook.key)
+  assert.equal((await run(`${id}?key=${hook.key}`)).status, 404)
+  await call('POST', '/services/shop/suspend')
+  assert.equal((await run(`${id}?key=${next.key}`)).status, 409)
+})
