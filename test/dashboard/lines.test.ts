@@ -57,7 +57,15 @@ for (const [kind, { machine }] of kinds.filter(([kind]) => lines[kind])) {
 
 test('what has no line repeats itself, or belongs to a disk', () => {
   const without = kinds.map(([kind]) => kind).filter((kind) => !lines[kind])
-  const known = ['alert', 'auto-deploy', 'cron-schedule', 'disk-chown', 'disk-removal', 'edge', 'notification']
+  const known = [
+    'alert',
+    'auto-deploy',
+    'cron-schedule',
+    'disk-chown',
+    'disk-removal',
+    'edge',
+    'notification',
+  ]
   assert.deepEqual(without.sort(), known)
 })
 
