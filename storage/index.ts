@@ -27,6 +27,7 @@ import { openCredentials, openGitConnections } from './git-connections.ts'
 import { openHold } from './hold.ts'
 import { HookDeliveries } from './hook-deliveries.ts'
 import { openHookKeys } from './hook-keys.ts'
+import { openHookRepositories } from './hook-repositories.ts'
 import type { LogLimits } from './log/log.ts'
 import { openLogs } from './log/logs.ts'
 import { openNotificationChannels } from './notification-channels.ts'
@@ -81,6 +82,7 @@ export async function openStorage(directory: string, options: StorageOptions) {
       alerts: openAlerts(store),
       buildCaches,
       predecessors: openPredecessors(store),
+      hookRepositories: openHookRepositories(store),
       gitAuthorizations: openGitAuthorizations(store, sealer),
       gitConnections: openGitConnections(store, sealer),
       ...(await openTables(directory, store, sealer, lock, options)),

@@ -76,6 +76,10 @@ export interface ServiceRow extends ServiceSettings {
   auto_deploy: boolean
   /** Only changes below these paths are deployed, by the rules of .gitignore; empty for all. */
   watch_paths: string[]
+  /** Follows the highest of these tags instead of the branch. Missing or null: the branch. */
+  tag_pattern?: string | null
+  /** Whether `[skip ci]` in a message counts as `[skip deploy]`. Missing means false. */
+  skip_ci?: boolean
   /** How often the source is looked at; 0 for never. Missing in rows of schema 5. */
   poll_seconds?: number
   /** The rollback that paused automatic deploys. Missing or null: they are not paused. */

@@ -15,6 +15,7 @@ const rules = {
   service_latency: rule(warning, 'service', 'p95 of 20 or more requests is so long', [3000, 'ms', 500]),
   service_restarts: rule(problem, 'service', 'its instances end so often in ten minutes', [3, 'restarts', 2]),
   deploy_failed: rule(problem, 'service', 'a deploy fails'),
+  source_unreadable: rule(warning, 'service', 'its source cannot be read for so long', [1, 'hours', 0]),
   job_failed: rule(problem, 'service', 'a scheduled run fails'),
   job_missed: rule(warning, 'service', 'a scheduled run is skipped'),
   certificate_expires: rule(warning, 'domain', 'a late renewal leaves so little time', [21, 'days', 0]),

@@ -18,12 +18,13 @@ type PlannedService = Pick<
   | 'poll_seconds'
   | 'repo_url'
   | 'suspended'
+  | 'tag_pattern'
 >
 
 type Obstacle = 'off' | 'suspended' | 'rolled_back'
 
 interface Plan {
-  /** The repository with its branch, or the image. */
+  /** The repository with its branch or its tags, or the image. */
   source: string
   pollSeconds: number
   /** Why there are no automatic deploys at present; null if there are. */
@@ -33,9 +34,14 @@ interface Plan {
 /** Null if the service is deleted or being deleted. */
 export function planOf(service: PlannedService | null): Plan | null {
   if (!service || service.deleting) return null
-  const { repo_url, branch, image, poll_seconds: pollSeconds = defaultPollSeconds } = service
-  const source = image ?? (repo_url === null ? '' : `${repo_url} ${branch ?? ''}`.trimEnd())
-  return { source, pollSeconds, obstacle: obstacleOf(service) }
+  const { poll_seconds: pollSeconds = defaultPollSeconds } = service
+  return { source: sourceTextOf(service), pollSeconds, obstacle: obstacleOf(service) }
+}
+
+function sourceTextOf({ repo_url, branch, tag_pattern, image }: PlannedService): string {
+  if (image !== null) return image
+  if (repo_url === null) return ''
+  return tag_pattern ? `${repo_url} tags ${tag_pattern}` : `${repo_url} ${branch ?? ''}`.trimEnd()
 }
 
 function obstacleOf(service: PlannedService): Obstacle | null {
@@ -60,10 +66,22 @@ export function obstacleText(service: PlannedService & { name: string }, obstacl
   return 'an image with a digest never changes'
 }
 
-/** Whether the author of a commit asks for no deploy. */
-export function asksForNoDeploy(message: string): boolean {
-  return /\[(?:skip deploy|deploy skip)\]/i.test(message)
+/** Whether the author of a commit asks for no deploy, or for no run of any CI if that counts too. */
+export function asksForNoDeploy(message: string, obeysSkipCi: boolean): boolean {
+  const isAsked = /\[(?:skip deploy|deploy skip)\]/i.test(message)
+  return isAsked || (obeysSkipCi && /\[(?:skip ci|ci skip|no ci)\]/i.test(message))
 }
+
+/** What is wrong with a pattern of tags; null if it can be used. */
+export function tagPatternProblem(pattern: string): string | null {
+  if (pattern.includes(',')) return 'has a comma: there is one pattern, such as v*'
+  if (!/^[\p{L}\p{N}._+@/*?!-]+$/u.test(pattern)) return 'is not a pattern of tags, such as v* or api-v*'
+  const starCount = pattern.split('*').length - 1
+  return starCount > maxTagStars ? `has more than ${maxTagStars} times *` : null
+}
+
+/** Each additional `*` multiplies the number of ways to match a tag. */
+const maxTagStars = 3
 
 /** Each additional `**` multiplies the number of ways to match a path. */
 const maxDoubleStars = 4

@@ -2,7 +2,7 @@
 import { posix } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceRow } from '../../storage/services.ts'
-import { patternProblem } from './auto-deploys.ts'
+import { patternProblem, tagPatternProblem } from './auto-deploys.ts'
 import { customDomainLimit } from './domains.ts'
 import { type SettingName, serviceSettings, settingNames } from './service-settings.ts'
 
@@ -28,6 +28,8 @@ export function ruleViolations(row: RuledService): { path: SettingName; message:
   else if (row.watch_paths.length > 0 && row.watch_paths.every((one) => one.startsWith('!'))) {
     violate('watch_paths', 'needs a path without !, such as "**"')
   }
+  const tagProblem = row.tag_pattern ? tagPatternProblem(row.tag_pattern) : null
+  if (tagProblem !== null) violate('tag_pattern', `'${row.tag_pattern}' ${tagProblem}`)
   if (row.custom_domains.length > customDomainLimit) {
     violate('custom_domains', `a service has at most ${customDomainLimit} domains`)
   }

@@ -8,7 +8,14 @@ import { listens } from './service-types.ts'
 /** Fields that have their own commands. */
 export const unsettableNames = ['type', 'suspended'] as const
 /** Those of the service itself, which no release freezes. */
-type OwnSettingName = 'auto_deploy' | 'poll_seconds' | 'shared_network' | 'use_git_connection' | 'watch_paths'
+type OwnSettingName =
+  | 'auto_deploy'
+  | 'poll_seconds'
+  | 'shared_network'
+  | 'skip_ci'
+  | 'tag_pattern'
+  | 'use_git_connection'
+  | 'watch_paths'
 export type SettingName = Exclude<keyof ServiceSettings, (typeof unsettableNames)[number]> | OwnSettingName
 
 export interface Setting<Value = unknown> {
@@ -103,6 +110,26 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     flag: {
       flags: '--auto-deploy <on|off>',
       help: 'deploy each push to the branch (on), or each new image of the tag (off)',
+      value: 'on or off',
+    },
+  },
+  tag_pattern: {
+    default: null,
+    takesEffect: 'immediately',
+    meaning:
+      'Automatic deploys follow the highest version among the tags that match this pattern, such as `v*`, ' +
+      'instead of the branch. Takes effect immediately.',
+    flag: { flags: '--tags <pattern>', help: 'deploy new tags like v* instead of pushes to the branch' },
+  },
+  skip_ci: {
+    default: false,
+    takesEffect: 'immediately',
+    meaning:
+      'Whether a head with `[skip ci]` or `[ci skip]` in its message is not deployed automatically, as ' +
+      'with `[skip deploy]`. Takes effect immediately. Default false.',
+    flag: {
+      flags: '--skip-ci <on|off>',
+      help: 'obey [skip ci] in messages like [skip deploy] (off)',
       value: 'on or off',
     },
   },

@@ -1,4 +1,4 @@
-// What git providers send to a hook: whether it is signed with its secret, and which branch it is about.
+// What git providers send to a hook: whether it is signed with its secret, and its branch or tag.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { ProviderName } from './base-url.ts'
@@ -19,9 +19,11 @@ export interface HookEvent {
 }
 
 export interface Push {
-  /** The addresses of the repository. */
+  /** The addresses of the repository, which it loses when it is renamed or moved. */
   repositories: string[]
-  /** `refs/heads/main` */
+  /** It never changes. Null if it is not named. */
+  repositoryId: string | null
+  /** `refs/heads/main`, or `refs/tags/v1.0` */
   ref: string
   before: string
   /** Only zeros for a deleted branch. */
@@ -69,33 +71,40 @@ function keyOf(secret: string): Buffer | string {
   return secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret
 }
 
-const names: Record<ProviderName, { event: string; ids: string[]; push: string }> = {
-  github: { event: 'x-github-event', ids: ['x-github-delivery'], push: 'push' },
-  gitea: { event: 'x-gitea-event', ids: ['x-gitea-delivery'], push: 'push' },
-  gitlab: { event: 'x-gitlab-event', ids: ['idempotency-key', 'x-gitlab-event-uuid'], push: 'Push Hook' },
+const names: Record<ProviderName, { event: string; ids: string[]; pushes: string[] }> = {
+  github: { event: 'x-github-event', ids: ['x-github-delivery'], pushes: ['push'] },
+  gitea: { event: 'x-gitea-event', ids: ['x-gitea-delivery'], pushes: ['push'] },
+  gitlab: {
+    event: 'x-gitlab-event',
+    ids: ['idempotency-key', 'x-gitlab-event-uuid'],
+    pushes: ['Push Hook', 'Tag Push Hook'],
+  },
 }
 
 const address = z.string().max(2048).nullish()
+const id = z.int().positive().nullish()
 const Payload = z.object({
   ref: z.string().max(1024),
   before: z.string().max(64),
   after: z.string().max(64),
-  repository: z.object({ clone_url: address, ssh_url: address, html_url: address }).nullish(),
-  project: z.object({ git_http_url: address, git_ssh_url: address, web_url: address }).nullish(),
+  repository: z.object({ id, clone_url: address, ssh_url: address, html_url: address }).nullish(),
+  project: z.object({ id, git_http_url: address, git_ssh_url: address, web_url: address }).nullish(),
 })
 
 /** Null for a body that is no event of this provider. */
 export function readEvent(provider: ProviderName, { headers, body }: HookRequest): HookEvent | null {
-  const { event: eventName, ids, push } = names[provider]
+  const { event: eventName, ids, pushes } = names[provider]
   const event = headers.get(eventName)?.slice(0, 100)
   if (event === undefined) return null
   const deliveryId = ids.flatMap((name) => headers.get(name)?.slice(0, 100) ?? [])[0] ?? null
-  if (event !== push) return { deliveryId, event, push: null }
+  if (!pushes.includes(event)) return { deliveryId, event, push: null }
   const payload = Payload.safeParse(parse(headers, body))
   if (!payload.success) return null
   const { ref, before, after, repository, project } = payload.data
   const repositories = Object.values({ ...repository, ...project }).filter((one) => typeof one === 'string')
-  return { deliveryId, event, push: { ref, before, after, repositories } }
+  const number = repository?.id ?? project?.id ?? null
+  const repositoryId = number === null ? null : String(number)
+  return { deliveryId, event, push: { ref, before, after, repositories, repositoryId } }
 }
 
 /** JSON, or a form whose field `payload` is JSON, as GitHub sends it on request. */

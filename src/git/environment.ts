@@ -29,6 +29,8 @@ const sharedConfig: [key: string, value: string][] = [
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['advice.detachedHead', 'false'],
+  // v2.0-rc1 is older than v2.0.
+  ['versionsort.suffix', '-'],
 ]
 
 const httpConfig: [key: string, value: string][] = [

@@ -29,6 +29,8 @@ export interface Remote {
   advertised(): Promise<Advertised>
   /** The commit of a branch, or of the default branch; null if the remote has no such branch. */
   head(branch: string | null): Promise<string | null>
+  /** The commit of the highest version among the tags that match; null without any. */
+  highestTag(pattern: string): Promise<string | null>
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole', parts?: CommitParts): Promise<void>
 }
@@ -132,6 +134,12 @@ export function openRemote({
       const name = branch ?? defaultBranchOf(advertised)
       return advertised.branches.find((one) => one.name === name)?.sha ?? null
     },
+    highestTag: async (pattern) => {
+      const refs = [`refs/tags/${pattern}`, `refs/tags/${pattern}^{}`]
+      const commits = new Map<string, string>()
+      await run(['ls-remote', '--sort=-version:refname'], refs, (line) => readTag(line, commits))
+      return commits.values().next().value ?? null
+    },
     fetch: async (refspecs, history, parts = 'with contents') => {
       const depth = history === 'none' ? 1 : wholeDepth
       const quiet = ['--no-tags', '--no-recurse-submodules', '--no-write-fetch-head']
@@ -151,6 +159,11 @@ export async function listBranches(
 /** The commit of a branch, or of the default branch; null without it. Throws like `listBranches`. */
 export function readHead(place: QuickPlace, branch: string | null): Promise<string | null> {
   return askRemote(place, (remote) => remote.head(branch))
+}
+
+/** The commit of the highest tag that matches; null without any. Throws like `listBranches`. */
+export function readHighestTag(place: QuickPlace, pattern: string): Promise<string | null> {
+  return askRemote(place, (remote) => remote.highestTag(pattern))
 }
 
 type QuickPlace = Omit<RemotePlace, 'directory' | 'onLine'>
@@ -195,6 +208,14 @@ function readAdvertised(line: string, advertised: Advertised): void {
   const isBranch = /^[0-9a-f]+$/.test(what) && name.startsWith('refs/heads/')
   if (isBranch && advertised.branches.length <= maxBranches)
     advertised.branches.push({ name: name.slice('refs/heads/'.length), sha: what })
+}
+
+/** A tag with a message is followed by `^{}` and its commit, in either order. */
+function readTag(line: string, commits: Map<string, string>): void {
+  const [sha = '', ref = ''] = line.split('\t')
+  const tag = ref.replace(/\^\{\}$/, '')
+  const isHighest = commits.size === 0 || commits.has(tag)
+  if (/^[0-9a-f]+$/.test(sha) && isHighest && (tag !== ref || !commits.has(tag))) commits.set(tag, sha)
 }
 
 // Follows redirects of a server one by one, because git would not check the next host.

@@ -86,6 +86,38 @@ test('a head whose message asks for it is not deployed, and a later one is', asy
   assert.equal((await deploys())[0]!.commit_sha, head)
 })
 
+test('a service follows the highest tag of a pattern, not its branch', async (t) => {
+  const { look, decided, push, deploys, repository } = await openShop(t, {
+    tag_pattern: 'v*',
+    skip_ci: true,
+  })
+  const release = (tag: string, message: string) => {
+    const head = push(message, { 'www/index.html': tag })
+    repository.git('tag', '--annotate', '--message', tag, tag)
+    return head
+  }
+  const first = release('v1.9', 'Nine')
+  push('Not tagged', { 'www/index.html': 'later' })
+  await look()
+  const { deploy_id, reason } = await decided(first)
+  assert.equal(reason, 'a tag that matches v* is new')
+  await finishedDeploy(suite.api, deploy_id)
+  const second = release('v1.10', 'Ten')
+  await look()
+  await finishedDeploy(suite.api, (await decided(second)).deploy_id)
+  assert.equal((await deploys())[0]!.commit_sha, second)
+
+  const quiet = release('v1.11', 'Docs [skip ci]')
+  await look()
+  assert.equal((await decided(quiet)).reason, 'its message asks for no deploy')
+  repository.git('tag', '--delete', 'v1.11')
+  repository.git('tag', '--delete', 'v1.10')
+  const { length } = await deploys()
+  await look()
+  assert.match((await decided(first)).reason, /^dep-\w+ had this version$/)
+  assert.equal((await deploys()).length, length)
+})
+
 test('only changes of watched paths are deployed, compared with what serves', async (t) => {
   const watch_paths = ['www/**', 'Dockerfile', '!www/*.md']
   const { look, decided, push } = await openShop(t, { watch_paths })

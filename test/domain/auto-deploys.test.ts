@@ -1,14 +1,16 @@
 // Which commits ask for no deploy, and which paths a service watches.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asksForNoDeploy, patternProblem } from '../../src/domain/auto-deploys.ts'
+import { asksForNoDeploy, patternProblem, tagPatternProblem } from '../../src/domain/auto-deploys.ts'
 import { firstWatched } from '../../src/effects/auto-deploy/watched-paths.ts'
 
 test('a message asks for no deploy in brackets, in any case, anywhere', () => {
   for (const message of ['[skip deploy] docs', 'docs [Deploy Skip]', 'Docs\n\nDetails\n[SKIP DEPLOY]'])
-    assert.equal(asksForNoDeploy(message), true, message)
+    assert.equal(asksForNoDeploy(message, false), true, message)
   for (const message of ['skip deploy', '[skip ci]', '[skipdeploy]', ''])
-    assert.equal(asksForNoDeploy(message), false, message)
+    assert.equal(asksForNoDeploy(message, false), false, message)
+  for (const message of ['[skip ci] docs', 'docs [CI skip]', '[no ci]', '[skip deploy]'])
+    assert.equal(asksForNoDeploy(message, true), true, message)
 })
 
 const paths = ['README.md', 'apps/api/main.ts', 'apps/api/docs/a.md', 'lib/a b.ts', 'Lib/ü.ts']
@@ -43,4 +45,11 @@ test('a pattern that can match nothing is named', () => {
   assert.match(patternProblem('api/**,lib/**')!, /comma: each path is an item/)
   assert.match(patternProblem('./api')!, /without \.\//)
   assert.match(patternProblem('**/**/**/**/**')!, /more than 4 times/)
+})
+
+test('a pattern of tags that can match nothing, or costs too much, is named', () => {
+  for (const pattern of ['v*', 'api-v?.*', 'release/*', 'ü'])
+    assert.equal(tagPatternProblem(pattern), null, pattern)
+  for (const pattern of ['v*,w*', 'v *', 'v*^{}', 'v~1', 'a:b', '*a*a*a*'])
+    assert.notEqual(tagPatternProblem(pattern), null, pattern)
 })

@@ -72,16 +72,25 @@ test('a push names its branch and its repository, also in a form', () => {
       before: push.before,
       after: push.after,
       repositories: ['https://github.com/ada/shop.git', 'git@github.com:ada/shop.git'],
+      repositoryId: '1',
     },
   }
   assert.deepEqual(readEvent('github', request(event, body)), wanted)
   const asForm = { ...event, 'content-type': 'application/x-www-form-urlencoded' }
   assert.deepEqual(readEvent('github', request(asForm, form)), wanted)
-  const project = { git_http_url: 'https://gitlab.com/ada/shop.git', web_url: 'https://gitlab.com/ada/shop' }
+  const project = {
+    id: 7,
+    git_http_url: 'https://gitlab.com/ada/shop.git',
+    web_url: 'https://gitlab.com/ada/shop',
+  }
   const { repository: _, ...rest } = push
   const sent = Buffer.from(JSON.stringify({ ...rest, project, repository: { homepage: 'x' } }))
   const gitlab = readEvent('gitlab', request({ 'x-gitlab-event': 'Push Hook', 'idempotency-key': 'i' }, sent))
-  assert.deepEqual(gitlab?.push?.repositories, Object.values(project))
+  const { id: repositoryId, ...addresses } = project
+  assert.deepEqual(gitlab?.push?.repositories, Object.values(addresses))
+  assert.equal(gitlab?.push?.repositoryId, String(repositoryId))
+  const tagged = request({ 'x-gitlab-event': 'Tag Push Hook' }, sent)
+  assert.equal(readEvent('gitlab', tagged)?.push?.ref, 'refs/heads/main')
   assert.equal(gitlab?.deliveryId, 'i')
 })
 

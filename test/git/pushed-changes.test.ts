@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { type TestContext, test } from 'node:test'
 import { readPushedChanges } from '../../src/git/pushed-changes.ts'
-import { readHead } from '../../src/git/remote.ts'
+import { readHead, readHighestTag } from '../../src/git/remote.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { createGitServer, testHostRules } from '../support/git/git-server.ts'
 import {
@@ -89,4 +89,28 @@ test('the head of a branch is the one with exactly that name', async (t) => {
   ])
   assert.equal(await read(null), head)
   assert.deepEqual(await Promise.all(['v1', 'heads/main', 'mai'].map(read)), [null, null, null])
+})
+
+test('the highest tag is that of the highest version, whether it has a message or not', async (t) => {
+  const { repository, place } = await openPush(t)
+  const read = (pattern: string) => readHighestTag(place(repository.directory), pattern)
+  assert.equal(await read('v*'), null)
+  const commits: Record<string, string> = {}
+  for (const name of ['v1.9', 'v1.10', 'v2.0-rc1', 'v2.0', 'api/v3', 'vendor']) {
+    commits[name] = repository.commit(name, {})
+    if (name === 'v1.10') repository.tag(name)
+    else repository.git('tag', '--annotate', '--message', name, name)
+  }
+  repository.branch('v9')
+
+  const patterns = ['v1.*', 'v2.0-*', 'v2*', 'api/*', 'v?.?', '*', 'nothing*']
+  assert.deepEqual(await Promise.all(patterns.map(read)), [
+    commits['v1.10'],
+    commits['v2.0-rc1'],
+    commits['v2.0'],
+    commits['api/v3'],
+    commits['v2.0'],
+    commits.vendor,
+    null,
+  ])
 })

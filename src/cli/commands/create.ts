@@ -74,10 +74,10 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   return 0
 }
 
-function sayAutoDeploy({ out }: Cli, { name, repo_url, auto_deploy, branch }: Service): void {
+function sayAutoDeploy({ out }: Cli, { name, repo_url, auto_deploy, branch, tag_pattern }: Service): void {
   if (repo_url === null || !auto_deploy) return
-  const what = branch === null ? 'its default branch' : branch
-  out.say(`   pushes to ${plain(what)} are deployed; berth update ${name} --auto-deploy off stops that`)
+  const pushes = tag_pattern ? `tags ${tag_pattern}` : `pushes to ${branch ?? 'its default branch'}`
+  out.say(`   ${plain(pushes)} are deployed; berth update ${name} --auto-deploy off stops that`)
 }
 
 function deployCommand({ name, repo_url, image }: Service): string {

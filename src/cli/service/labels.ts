@@ -42,9 +42,10 @@ export function sourceOf({ repo_url, branch, image }: Service): string {
 
 /** `on: main` for what is deployed automatically; why it is not; null for uploads. */
 export function autoDeployText(service: Service): string | null {
-  const { auto_deploys, branch, image, repo_url } = service
+  const { auto_deploys, branch, image, repo_url, tag_pattern } = service
   if (repo_url === null && image === null) return null
   const { status, reason, since } = auto_deploys
-  if (status === 'watching') return image === null ? `on: pushes to ${branch ?? 'the default branch'}` : 'on'
+  const pushes = tag_pattern ? `tags ${tag_pattern}` : `pushes to ${branch ?? 'the default branch'}`
+  if (status === 'watching') return image === null ? `on: ${pushes}` : 'on'
   return since === null ? `${status}: ${reason}` : `failing since ${age(since)}: ${reason}`
 }

@@ -275,6 +275,10 @@ export class AlertSampler {
       const record = actors.record<'datastore'>(id)
       if (record) yield this.#backupOf(record, at)
     }
+    for (const { id } of actors.active('auto-deploy')) {
+      const unreadable = this.#unreadableSource(actors.record<'auto-deploy'>(id), at)
+      if (unreadable) yield unreadable
+    }
     const late = this.#lateServerBackup(at)
     if (late) yield late
     for (const { id, kind, service_id, reason } of actors.parked()) {
@@ -285,6 +289,20 @@ export class AlertSampler {
       const facts = { rule: 'actor_parked' as const, subject, at, number: null, serviceId: service_id }
       yield { isBroken: true, ...facts, ...text }
     }
+  }
+
+  /** Its end is a transition. */
+  #unreadableSource(record: RecordOf<'auto-deploy'> | null, at: string): Judgement | null {
+    if (!record?.error || record.obstacle || record.failing_since === null) return null
+    const { service_id: id, failing_since: since, error: body } = record
+    const hours = this.#book.settings('source_unreadable', id).threshold ?? 0
+    if (Date.parse(at) < Date.parse(since) + hours * hourMs) return null
+    const name = this.#ports.storage.nameOf(id) ?? id
+    const subject = { kind: 'service', id, name }
+    const text = { title: `${name} is not deployed since ${since}`, body, command: `berth show ${name}` }
+    const link = `/services/${encodeURIComponent(name)}`
+    const common = { rule: 'source_unreadable' as const, subject, at, number: null, serviceId: id }
+    return { isBroken: true, ...common, ...text, link }
   }
 
   /** Only a stored backup ends the alert, because a failed one raises it too. */

@@ -61,6 +61,15 @@ const judges: Record<string, Judge[]> = {
       return broken('deploy_failed', entry, subject, { title, body: errorOf(record), command })
     },
   ],
+  'auto-deploy': [
+    ({ entry, record, subject }) => {
+      const { error, obstacle } = (record ?? {}) as Partial<RecordOf<'auto-deploy'>>
+      const isOver = entry.status === 'ended'
+      if (error && !obstacle && !isOver) return null
+      const reason = obstacle ? 'its automatic deploys are off or paused' : 'its source can be read'
+      return kept('source_unreadable', entry, subject, reason, isOver)
+    },
+  ],
   'job-run': [
     ({ entry, former, record, subject }) => {
       if (record?.trigger !== 'schedule') return null

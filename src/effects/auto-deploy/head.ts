@@ -1,9 +1,9 @@
-// What the source of a service has now: the commit of its branch, or the digest of its image.
+// What the source of a service has now: the commit of its branch or of a tag, or the digest of its image.
 import type { ServiceRow } from '../../../storage/services.ts'
 import { parseImageReference } from '../../docker/images/image-reference.ts'
 import { resolveDigest } from '../../docker/images/pull.ts'
 import { Failure } from '../../errors.ts'
-import { readHead as readHeadOf } from '../../git/remote.ts'
+import { readHead as readHeadOf, readHighestTag } from '../../git/remote.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import type { AutoDeployPorts } from './ports.ts'
@@ -26,13 +26,14 @@ async function readCommit(
   marker: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const { settings } = ports
-  const { branch } = service
+  const { localRepositories, gitHosts: hostRules } = ports.settings
+  const { branch, tag_pattern: pattern = null } = service
   const wanted = parseRepositoryUrl(service.repo_url!)
   const access = await accessForService(ports, service, wanted, () => undefined)
-  const { localRepositories, gitHosts: hostRules } = settings
-  const head = await readHeadOf({ ...access, localRepositories, hostRules, marker, signal }, branch)
+  const place = { ...access, localRepositories, hostRules, marker, signal }
+  const head = await (pattern === null ? readHeadOf(place, branch) : readHighestTag(place, pattern))
   if (head !== null) return head
+  if (pattern !== null) throw new Failure('source_not_found', `no tag of ${wanted.url} matches ${pattern}`)
   const what = branch === null ? 'its default branch' : `the branch ${branch}`
   throw new Failure('source_not_found', `${what} is not in ${wanted.url}: it was deleted or renamed`)
 }

@@ -13,7 +13,7 @@ import { reapProcesses } from '../../process-groups.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
-import { baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
+import { attemptOf, baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { firstWatched } from './watched-paths.ts'
 
@@ -47,6 +47,9 @@ export async function decide(
     return { deployId: null, reason: '', isOutdated: true }
   }
   if (newest !== null && versionOf(newest) === head) return noDeploy(`${newest.id} has this version`)
+  // A tag may have been deleted, which takes nothing back.
+  const former = service?.tag_pattern ? attemptOf(storage, serviceId, head) : null
+  if (former !== null) return noDeploy(`${former.id} had this version`)
   // Its version would have been this one.
   if (isFirst && newest?.error_code === 'canceled') return noDeploy(`${newest.id} was canceled`)
   const { isSkipped, reason } =
@@ -76,8 +79,12 @@ async function judgePush(
   const { watch_paths: watched } = service
   const base = watched.length === 0 ? null : baseOf(ports.storage, service)
   const { message, paths } = await readChanges(ports, service, { id, head, base }, signal)
-  if (asksForNoDeploy(message)) return { isSkipped: true, reason: 'its message asks for no deploy' }
-  if (watched.length === 0) return { isSkipped: false, reason: 'the branch has a new head' }
+  if (asksForNoDeploy(message, service.skip_ci === true))
+    return { isSkipped: true, reason: 'its message asks for no deploy' }
+  const news = service.tag_pattern
+    ? `a tag that matches ${service.tag_pattern} is new`
+    : 'the branch has a new head'
+  if (watched.length === 0) return { isSkipped: false, reason: news }
   if (paths === null) {
     const unknown = 'which files it changes is unknown, so it is deployed'
     return { isSkipped: false, reason: unknown }

@@ -70,7 +70,7 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     compareUrl: (repoUrl, from, to) =>
       compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
     servingId: (service) => servingIdOf(ports.storage, service),
-    receive: (sent) => receiveDelivery(ports.storage, sent),
+    receive: (sent) => receiveDelivery(ports, sent),
     hookSecret: (id) => hookSecretOf(ports.storage, id),
   }
 }

@@ -44,6 +44,7 @@ export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof 
     async removeSecrets({ id }) {
       await ports.storage.commit(() => {
         gitConnections.removeWithin(id)
+        ports.storage.hookRepositories.removeWithin(id)
         ports.storage.gitAuthorizations.removeWithin(id)
       })
     },

@@ -10,6 +10,8 @@ import type { ProviderName } from '../../git-providers/base-url.ts'
 import { type HookRequest, isSigned, type Push, readEvent } from '../../git-providers/hooks.ts'
 import { isoNow } from '../iso-now.ts'
 import { listConnections } from './instance.ts'
+import type { GitConnectionPorts } from './ports.ts'
+import { followRepository, keysOf } from './pushed-repository.ts'
 
 export interface SentDelivery extends HookRequest {
   provider: ProviderName
@@ -26,7 +28,10 @@ export interface ReceivedDelivery {
 }
 
 /** Throws `invalid_signature` without a valid signature, and `invalid_request` for what is no event. */
-export async function receiveDelivery(storage: Storage, sent: SentDelivery): Promise<ReceivedDelivery> {
+export async function receiveDelivery(
+  { storage, logger }: Pick<GitConnectionPorts, 'storage' | 'logger'>,
+  sent: SentDelivery,
+): Promise<ReceivedDelivery> {
   const { provider } = sent
   const signer = findSigner(storage, sent)
   if (signer === null) {
@@ -36,6 +41,8 @@ export async function receiveDelivery(storage: Storage, sent: SentDelivery): Pro
   const found = readEvent(provider, sent)
   if (found === null) throw invalidRequest(`the body is no event of ${provider}`)
   const { event, push, deliveryId } = found
+  for (const { name, from, to } of push === null ? [] : await followRepository(storage, signer.id, push))
+    logger.warn({ service: name, from, to }, 'a repository was renamed: its service uses the new address')
   const services = push === null ? [] : servicesOf(storage, push)
   const refusal = services.length > 0 ? null : refusalOf(event, push)
   const id = storage.ids.newId('dlv')
@@ -67,11 +74,14 @@ export function hookSecretOf({ gitConnections, hookKeys }: Storage, id: string) 
   return { secret: own ?? hookKeys.get(id), isRegistered: own !== null }
 }
 
+/** Those that follow tags look at each new tag themselves. */
 function servicesOf({ services }: Storage, push: Push): ServiceRow[] {
-  const branch = branchOf(push)
+  const branch = nameIn(push, branches)
+  const isTag = nameIn(push, tags) !== null
   const keys = new Set(keysOf(push))
-  return services.list().filter(({ repo_url, branch: own, deleting }) => {
-    if (repo_url === null || branch === null || deleting || (own ?? branch) !== branch) return false
+  return services.list().filter(({ repo_url, branch: own, tag_pattern, deleting }) => {
+    const isFollowed = tag_pattern ? isTag : branch !== null && (own ?? branch) === branch
+    if (repo_url === null || deleting || !isFollowed) return false
     const key = repositoryKey(parseRepositoryUrl(repo_url))
     return key !== null && keys.has(key)
   })
@@ -85,21 +95,12 @@ function refusalBy(service: ServiceRow) {
 
 function refusalOf(event: string, push: Push | null): string {
   if (push === null) return `nothing to do: event ${event}`
-  const branch = branchOf(push)
-  return branch === null ? `${push.ref} is not a branch` : `no service deploys ${branch} of this repository`
+  const name = nameIn(push, branches) ?? nameIn(push, tags)
+  return name === null ? `${push.ref} is not a branch` : `no service deploys ${name} of this repository`
 }
 
-function branchOf({ ref }: Push): string | null {
-  return ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null
-}
+const [branches, tags] = ['refs/heads/', 'refs/tags/'] as const
 
-/** Only of addresses that can be those of a repository. */
-function keysOf({ repositories }: Push): string[] {
-  return repositories.flatMap((url) => {
-    try {
-      return repositoryKey(parseRepositoryUrl(url)) ?? []
-    } catch {
-      return []
-    }
-  })
+function nameIn({ ref }: Push, folder: string): string | null {
+  return ref.startsWith(folder) ? ref.slice(folder.length) : null
 }

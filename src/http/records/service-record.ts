@@ -64,6 +64,8 @@ export function toService(
     protocol,
     use_git_connection: row.use_git_connection ?? true,
     poll_seconds: row.poll_seconds ?? defaultPollSeconds,
+    tag_pattern: row.tag_pattern ?? null,
+    skip_ci: row.skip_ci ?? false,
     auto_deploys: toAutoDeploys(storage, row),
     submodule_owners: row.submodule_owners ?? [],
     shared_network: row.shared_network ?? true,

@@ -166,7 +166,7 @@ function readGitHook({ context: { storage, config, git }, params }: CallById): G
     url: dashboardHost && `https://${dashboardHost}/api/v1/hooks/${provider}?connection=${id}`,
     secret,
     content_type: 'application/json',
-    events: [provider === 'gitlab' ? 'Push events' : 'push'],
+    events: provider === 'gitlab' ? ['Push events', 'Tag push events'] : ['push'],
     registered: isRegistered,
   }
 }

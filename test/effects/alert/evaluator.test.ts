@@ -301,6 +301,25 @@ test('a scheduled run that is skipped raises an alert, and a later one that begi
   await eventually('the end with the schedule', () => alerts(storage)[0]?.recovered_at)
 })
 
+test('a source that can be read again ends its alert', async (t) => {
+  const storage = await storageWithShop(t)
+  const own = { id: 'aut-1', kind: 'auto-deploy', service_id: 'svc-1' }
+  const step = async (revision: number, error: string | null) => {
+    const { record, ...rest } = transitionOf({ ...own, revision }, { status: 'watching' })
+    const transition = { ...rest, record: { ...record, error, obstacle: null } }
+    await storage.actors[revision > 1 ? 'advance' : 'create'](transition)
+  }
+  const { book } = boot(t, storage, { isHasty: true })
+  await step(1, 'cannot read it')
+  const subject = { kind: 'service', id: 'svc-1', name: 'shop' }
+  const text = { title: 'shop is not deployed', body: '', command: 'berth show shop', link: null }
+  const rule = 'source_unreadable' as const
+  await book.enter([{ isBroken: true, rule, subject, serviceId: 'svc-1', at, number: null, ...text }])
+  await eventually('the alert', () => alerts(storage).length === 1)
+  await step(2, null)
+  await eventually('its end', () => alerts(storage)[0]?.recovered_at)
+})
+
 interface Case {
   kind: string
   prefix: 'dep' | 'job' | 'bak' | 'git' | 'crt' | 'sbk'

@@ -184,6 +184,25 @@ test('a backup of a datastore that is overdue raises an alert, and one that was 
   deepEqual(shown(), [['backup_late', false]])
 })
 
+test('a source that cannot be read for an hour raises an alert, unless it does not matter', async (t) => {
+  const { storage, sampler, shown } = await start(t)
+  const facts = { error: 'cannot read it', obstacle: null as string | null, failing_since: isoIn(-50) }
+  const write = async (revision: number, changes: Partial<typeof facts>) => {
+    const own = { id: 'aut-1', kind: 'auto-deploy', service_id: 'svc-1', revision }
+    const { record, ...rest } = transitionOf(own, { status: 'watching' })
+    const transition = { ...rest, record: { ...record, ...facts, ...changes } }
+    await storage.actors[revision > 1 ? 'advance' : 'create'](transition)
+    await sampler.look()
+  }
+  await write(1, {})
+  await write(2, { failing_since: isoIn(-70), obstacle: 'off' })
+  deepEqual(shown(), [])
+  await write(3, { failing_since: isoIn(-70) })
+  deepEqual(shown(), [['source_unreadable', true]])
+})
+
+const isoIn = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString()
+
 test('few requests say nothing', async (t) => {
   const { now, rounds, shown } = await start(t)
   Object.assign(now, { requests: 19, errors: 19, p95: 60_000 })

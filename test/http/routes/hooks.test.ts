@@ -97,7 +97,8 @@ test('what concerns no service is kept with the reason', async (t) => {
   await create(shop)
   const reasons = [
     [await send({ zen: 'x' }, { event: 'ping' }), 'nothing to do: event ping'],
-    [await send(push(heads.one, { ref: 'refs/tags/v1' })), 'refs/tags/v1 is not a branch'],
+    [await send(push(heads.one, { ref: 'refs/tags/v1' })), 'no service deploys v1 of this repository'],
+    [await send(push(heads.one, { ref: 'refs/pull/1/head' })), 'refs/pull/1/head is not a branch'],
     [await send(push(heads.one, { ref: 'refs/heads/x' })), 'no service deploys x of this repository'],
     [
       await send(push(heads.one, { repository: { clone_url: '::' } })),
@@ -106,6 +107,52 @@ test('what concerns no service is kept with the reason', async (t) => {
   ] as const
   for (const [{ status, body }, reason] of reasons)
     assert.deepEqual([status, body.result, body.reason], [200, 'ignored', reason])
+})
+
+test('a service that follows tags looks at each of them, and at no branch', async (t) => {
+  const { create, send, push, shop, deliveries } = await openHook(t)
+  await create({ ...shop, tag_pattern: 'v*' })
+  const tag = await send(push(heads.one, { ref: 'refs/tags/v1' }))
+  const branch = await send(push(heads.two))
+  assert.deepEqual([tag.body.result, branch.body.result], ['accepted', 'ignored'])
+  assert.deepEqual(
+    (await deliveries('shop')).map(({ ref }) => ref),
+    ['refs/tags/v1'],
+  )
+})
+
+test('services follow a repository that is renamed or moved, and no other', async (t) => {
+  const { create, send, push, shop, call } = await openHook(t)
+  await create(shop)
+  await create({ ...shop, name: 'over-ssh', repo_url: 'git@github.com:ada/shop.git' })
+  await create({ ...shop, name: 'other', repo_url: 'https://github.com/ada/other' })
+  const at = (path: string, id?: number) => ({
+    repository: {
+      ...(id !== undefined && { id }),
+      clone_url: `https://github.com/${path}.git`,
+      ssh_url: `git@github.com:${path}.git`,
+    },
+  })
+  const urls = async () => {
+    const names = ['shop', 'over-ssh', 'other']
+    const bodies = await Promise.all(names.map((name) => call('GET', `/services/${name}`)))
+    return bodies.map(({ body }) => body.repo_url)
+  }
+  const before = await urls()
+  await send(push(heads.one, at('ada/shop', 7)))
+  await send(push(heads.one, at('eve/shop', 8)))
+  await send(push(heads.one, at('ada/elsewhere')))
+  assert.deepEqual(await urls(), before)
+
+  const { body } = await send(push(heads.two, at('team/store', 7)))
+
+  assert.equal(body.result, 'accepted')
+  const [, , other] = before
+  assert.deepEqual(await urls(), [
+    'https://github.com/team/store.git',
+    'git@github.com:team/store.git',
+    other,
+  ])
 })
 
 test('a delivery without a valid signature changes nothing', async (t) => {

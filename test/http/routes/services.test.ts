@@ -50,6 +50,8 @@ test('a new service has every field, with the defaults', async (t) => {
     auto_deploy: true,
     watch_paths: [],
     poll_seconds: 300,
+    tag_pattern: null,
+    skip_ci: false,
     auto_deploys: {
       status: 'off',
       reason: 'it has neither a repository nor an image',
