@@ -37,5 +37,8 @@ test('a daemon that is killed at any moment under load keeps every promise', {
     t.test('of its disks', { skip: isWhole ? false : 'npm run test:all runs it' }, (t) =>
       requirePromises(t, 'disks', 5, 0),
     ),
+    t.test('of its automatic deploys', { skip: isWhole ? false : 'npm run test:all runs it' }, (t) =>
+      requirePromises(t, 'pushes', 8, 0),
+    ),
   ])
 })

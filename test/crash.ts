@@ -1,9 +1,10 @@
 // npm run crash -- --kills 20 --seed 7: repeatedly kills a real daemon under load, then checks every promise.
-// Runs with deploys, with job runs and datastores, for which Docker is also stopped and killed, then disks.
+// Runs with deploys, with job runs and datastores, for which Docker is also stopped and killed, then disks
+// and pushes.
 //   --kills N            kills per part, 20 by default
 //   --engine-restarts M  Docker restarts with datastores and job runs, 3 by default
 //   --seed S             seed of random choices, random by default; it is printed
-//   --part NAME          only deploys, jobs, datastores or disks
+//   --part NAME          only deploys, jobs, datastores, disks or pushes
 //   --keep               saves the files of the run
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -26,7 +27,7 @@ const kills = Number(values.kills)
 
 /** Prints the results of a part; returns whether there was no violation. */
 async function run(part: PartName): Promise<boolean> {
-  const isShared = part === 'deploys' || part === 'disks'
+  const isShared = ['deploys', 'disks', 'pushes'].includes(part)
   const impossible = isShared ? null : await whyNoNamespace()
   if (impossible) console.log(`${part}: no Docker restarts: ${impossible}`)
   if (impossible && part === 'datastores') return true

@@ -8,9 +8,10 @@ import { disks } from './disks/part.ts'
 import { type DrillOptions, runDrill } from './drill.ts'
 import { jobs } from './jobs/part.ts'
 import type { PartKind, Prepared } from './part.ts'
+import { pushes } from './pushes/part.ts'
 import type { Outcome } from './report.ts'
 
-export const parts = { deploys, jobs, datastores, disks } satisfies Record<string, PartKind>
+export const parts = { deploys, jobs, datastores, disks, pushes } satisfies Record<string, PartKind>
 export type PartName = keyof typeof parts
 
 interface RunOptions extends DrillOptions {
