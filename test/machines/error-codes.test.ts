@@ -6,8 +6,15 @@ import { test } from 'node:test'
 import { errorCodes } from '../../machines/error-codes.ts'
 
 const folders = ['archive', 'docker', 'dns', 'edge/acme', 'effects', 'git']
-/** Codes that no record shows: they prevent the start of berthd, or are handled by their caller. */
-const unshown = ['edge_image_missing', 'edge_unusable', 'foreign_objects', 'path_not_found', 'unavailable']
+/** Codes that no record shows: they prevent the start of berthd, or their caller handles or answers them. */
+const unshown = [
+  'edge_image_missing',
+  'edge_unusable',
+  'foreign_objects',
+  'invalid_signature',
+  'path_not_found',
+  'unavailable',
+]
 
 test('every failure code in the effects is listed', () => {
   const files = folders.flatMap((folder) => {
