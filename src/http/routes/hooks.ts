@@ -115,9 +115,9 @@ export const hookRoutes = tagged('Hooks', [
   }),
 ])
 
-/** Bodies that are received at a time: the sender of a body is unknown until all of it is here. */
-const maxBodies = 32
-let bodies = 0
+/** Of all bodies that are being received: the sender of a body is unknown until all of it is here. */
+const maxHeldBytes = 64 * mebibyte
+let heldBytes = 0
 
 async function receiveDelivery(
   provider: Provider,
@@ -131,14 +131,17 @@ async function receiveDelivery(
 
 /** Must be called before the handler's first await. */
 async function collect(upload: Upload): Promise<Buffer> {
-  if (bodies >= maxBodies) throw new Failure('too_many_attempts', 'too many deliveries at a time')
   const pieces: Uint8Array[] = []
-  bodies++
+  const write = async (piece: Uint8Array) => {
+    heldBytes += piece.length
+    pieces.push(piece)
+    if (heldBytes > maxHeldBytes) throw new Failure('too_many_attempts', 'too many deliveries at a time')
+  }
   try {
-    await upload.receive({ open: async () => undefined, write: async (piece) => void pieces.push(piece) })
+    await upload.receive({ open: async () => undefined, write })
     return Buffer.concat(pieces)
   } finally {
-    bodies--
+    heldBytes -= pieces.reduce((sum, { length }) => sum + length, 0)
   }
 }
 

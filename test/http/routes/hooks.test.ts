@@ -1,10 +1,12 @@
 // Hooks over HTTP: who may call them, what a delivery leads to, and what of it is kept.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { Body } from '../../support/daemon/api.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
+import { eventually } from '../../support/supervisor/supervision.ts'
 
 const zeros = '0'.repeat(40)
 const heads = { one: '1'.repeat(40), two: '2'.repeat(40) }
@@ -175,6 +177,20 @@ test('a delivery without a valid signature changes nothing', async (t) => {
   assert.equal((await send(large)).body.result, 'accepted')
   assert.equal((await deliveries('shop')).length, 2)
   assert.doesNotMatch(JSON.stringify(await deliveries('shop')), new RegExp(hook.secret as string))
+})
+
+test('strangers who hold back the end of their bodies fill a fixed memory, and nothing for long', async (t) => {
+  const { send, push, url } = await openHook(t)
+  const { hostname, port } = new URL(url)
+  const length = 1024 * 1024
+  const head = `POST /api/v1/hooks/github HTTP/1.1\r\nhost: ${hostname}\r\ncontent-length: ${length}\r\n\r\n`
+  const sockets = Array.from({ length: 66 }, () => connect(Number(port), hostname))
+  t.after(() => sockets.map((socket) => socket.destroy()))
+  for (const socket of sockets) socket.on('error', () => undefined).write(head + 'x'.repeat(length - 1))
+
+  await eventually('the refusal', async () => (await send(push(heads.one))).status === 429)
+  for (const socket of sockets) socket.destroy()
+  await eventually('the next delivery', async () => (await send(push(heads.one))).status === 200)
 })
 
 test('the newest hundred deliveries of a service are kept, in pages', async (t) => {
