@@ -111,7 +111,7 @@ const autoDeploy = setup({
       if (problem !== null) return failed(context, { ...problem, at })
       const failures = head === context.decision?.head ? 0 : context.failures
       const solved = { problem, failingSince: null, failedAt: null, failures }
-      return { ...solved, found: head, deed: `found ${head}` }
+      return { ...solved, found: head, deed: head === null ? 'found no version yet' : `found ${head}` }
     }),
     recordVerdict: assign(({ context }, { deployId, reason, at }: Verdict) => ({
       decision: { head: context.found!, at, deployId, reason },

@@ -90,7 +90,8 @@ const maxDoubleStars = 4
 export function patternProblem(pattern: string): string | null {
   if (pattern.includes(',')) return 'has a comma: each path is an item of its own, as in ["api/**", "lib/**"]'
   if (/[\p{Cc}\\]/u.test(pattern)) return 'has a control character or a backslash'
-  if (/^!?\.{1,2}\//.test(pattern)) return 'starts at the top of the repository, as in "api/**", without ./'
+  if (/^!?\.{1,2}\//.test(pattern))
+    return 'must begin at the top of the repository, as in "api/**", without ./'
   if (pattern.split('**').length - 1 > maxDoubleStars) return `has more than ${maxDoubleStars} times **`
   const isBlank = pattern.trim() !== pattern || /^[!#]?$/.test(pattern)
   if (isBlank || pattern.startsWith('#')) return 'is empty, a comment, or has blanks around it'

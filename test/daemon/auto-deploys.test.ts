@@ -87,10 +87,13 @@ test('a head whose message asks for it is not deployed, and a later one is', asy
 })
 
 test('a service follows the highest tag of a pattern, not its branch', async (t) => {
-  const { look, decided, push, deploys, repository } = await openShop(t, {
+  const { read, look, decided, push, deploys, repository } = await openShop(t, {
     tag_pattern: 'v*',
     skip_ci: true,
   })
+  await look()
+  const { status, decision } = (await read()).auto_deploys
+  assert.deepEqual([status, decision], ['watching', null])
   const release = (tag: string, message: string) => {
     const head = push(message, { 'www/index.html': tag })
     repository.git('tag', '--annotate', '--message', tag, tag)
@@ -124,7 +127,7 @@ test('only changes of watched paths are deployed, compared with what serves', as
   push('Docs', { 'docs/a.md': 'a' })
   const docs = push('More docs', { 'www/b.md': 'b' })
   await look()
-  assert.equal((await decided(docs)).reason, 'none of the 2 files that it changes is watched')
+  assert.equal((await decided(docs)).reason, 'it changes nothing that is watched, only 2 other files')
 
   push('Page', { 'www/index.html': 'two' })
   const head = push('Docs again', { 'docs/a.md': 'c' })

@@ -8,13 +8,13 @@ import { parseRepositoryUrl } from '../../git/repository.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import type { AutoDeployPorts } from './ports.ts'
 
-/** Throws what a fetch or a pull throws. `marker` marks the processes of git. */
+/** Null as long as no tag matches. Throws what a fetch or a pull throws. `marker` marks processes of git. */
 export function readHead(
   ports: AutoDeployPorts,
   service: ServiceRow,
   marker: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | null> {
   return service.image === null
     ? readCommit(ports, service, marker, signal)
     : readDigest(ports, service.image, signal)
@@ -25,15 +25,14 @@ async function readCommit(
   service: ServiceRow,
   marker: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | null> {
   const { localRepositories, gitHosts: hostRules } = ports.settings
   const { branch, tag_pattern: pattern = null } = service
   const wanted = parseRepositoryUrl(service.repo_url!)
   const access = await accessForService(ports, service, wanted, () => undefined)
   const place = { ...access, localRepositories, hostRules, marker, signal }
   const head = await (pattern === null ? readHeadOf(place, branch) : readHighestTag(place, pattern))
-  if (head !== null) return head
-  if (pattern !== null) throw new Failure('source_not_found', `no tag of ${wanted.url} matches ${pattern}`)
+  if (head !== null || pattern !== null) return head
   const what = branch === null ? 'its default branch' : `the branch ${branch}`
   throw new Failure('source_not_found', `${what} is not in ${wanted.url}: it was deleted or renamed`)
 }

@@ -10,6 +10,7 @@ import { asksForNoDeploy } from '../../domain/auto-deploys.ts'
 import { type PushedChanges, readPushedChanges } from '../../git/pushed-changes.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
 import { reapProcesses } from '../../process-groups.ts'
+import { count } from '../../quantities.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
@@ -91,7 +92,10 @@ async function judgePush(
   }
   const path = await firstWatched(watched, paths)
   if (path !== null) return { isSkipped: false, reason: `it changes ${path}` }
-  return { isSkipped: true, reason: `none of the ${paths.length} files that it changes is watched` }
+  return {
+    isSkipped: true,
+    reason: `it changes nothing that is watched, only ${count(paths.length, 'other file')}`,
+  }
 }
 
 async function readChanges(

@@ -47,7 +47,7 @@ export async function watchSource(
     const isAsked = asked.length > 0 || (isWoken && problem !== null)
     if (waitMs > 0 && !isAsked) return Math.min(waitMs, maxPauseMs)
     const found = await looks(() => lookAt(ports, service, input, signal))
-    const isNews = found.problem === null && (problem !== null || found.head !== decision?.head)
+    const isNews = found.problem === null && (problem !== null || found.head !== (decision?.head ?? null))
     if (isNews || found.problem?.message !== problem?.message) return { ...found, at: isoNow() }
     if (asked.length > 0) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
     if (found.problem !== null) failures++
@@ -61,7 +61,8 @@ export async function watchSource(
 function answerOf({ problem }: Found, decision: WatchedContext['decision']): HookDecision {
   const at = isoNow()
   if (problem !== null) return { at, deploy_id: null, reason: problem.message }
-  return { at, deploy_id: decision!.deployId, reason: decision!.reason }
+  if (decision === null) return { at, deploy_id: null, reason: 'no tag matches yet' }
+  return { at, deploy_id: decision.deployId, reason: decision.reason }
 }
 
 export function awaitPlan(
@@ -126,11 +127,12 @@ interface Found {
 async function lookAt(
   ports: AutoDeployPorts,
   service: ServiceRow,
-  { id }: WatchInput,
+  { id, decision }: WatchInput,
   signal: AbortSignal,
 ): Promise<Found> {
   try {
-    return { head: await readHead(ports, service, id, signal), problem: null }
+    const head = (await readHead(ports, service, id, signal)) ?? decision?.head ?? null
+    return { head, problem: null }
   } catch (error) {
     signal.throwIfAborted()
     const code = codeOf(error)

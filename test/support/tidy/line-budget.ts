@@ -9,7 +9,7 @@ export const lineBudget = {
    * restarted during a switch, take about 60. Automatic deploys take about 1,150, and
    * hooks about 870.
    */
-  product: 83_280,
+  product: 83_290,
   /** Pages of the server (alerts, doctor, backups, places, channels, audit) take about 1,400. */
   dashboard: 11_610,
 } as const
