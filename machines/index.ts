@@ -4,6 +4,7 @@ import * as alert from './alert.ts'
 import * as autoDeploy from './auto-deploy.ts'
 import * as backup from './backup.ts'
 import * as certificate from './certificate.ts'
+import * as commitStatus from './commit-status.ts'
 import * as cronSchedule from './cron-schedule.ts'
 import * as datastore from './datastore/datastore.ts'
 import * as datastoreRecord from './datastore/datastore-record.ts'
@@ -54,6 +55,7 @@ export const catalogue = {
   'auto-deploy': autoDeploy,
   backup,
   certificate,
+  'commit-status': commitStatus,
   'cron-schedule': cronSchedule,
   datastore: { ...datastore, ...datastoreRecord },
   deploy,

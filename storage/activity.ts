@@ -28,6 +28,8 @@ interface ActivityRequest {
 
 const maxEntries = 50_000
 const maxAgeMs = 90 * 24 * 60 * 60 * 1000
+/** Only their failures are of interest. */
+const mostlyQuietKinds = ['commit-status', 'notification']
 /** Anyone can request a terminal login: strangers could otherwise push out everything else. */
 const undecidedStates = ['pending', 'expired']
 /** A transaction blocks everything else while it runs. */
@@ -52,7 +54,7 @@ export class Activity {
 
   /** Only inside a commit. */
   keep(number: number, service_id: string | null, { kind, ...moved }: ActorTransition): void {
-    if (kind === 'notification' && moved.state !== 'failed') return
+    if (mostlyQuietKinds.includes(kind) && moved.state !== 'failed') return
     if (kind === 'terminal-login' && undecidedStates.includes(moved.state)) return
     const service_name = service_id === null ? null : this.#knownName(service_id)
     this.#rows.put([number, kind, service_id ?? ''], { ...moved, service_name })

@@ -41,6 +41,8 @@ export interface GitConnectionInput {
   clientId: string | null
   /** Null for a connection that starts in the browser. */
   account: GitAccount | null
+  /** Whether deploys are reported to the provider. Missing means false. */
+  reportDeploys?: boolean
   at: string
 }
 
@@ -58,6 +60,7 @@ export type GitConnectionEvent =
   | { type: 'callback'; at: string; by: string }
   /** An accepted authorization of the same account replaces the current one. */
   | { type: 'replace'; at: string; by: string; auth: GitAuth; account: GitAccount; app: GitApp | null }
+  | { type: 'reports.set'; at: string; by: string; reportDeploys: boolean }
   /** The provider rejected the stored authorization. */
   | { type: 'invalidate'; at: string; reason: InvalidReason; message: string }
   /** Someone needs a token now. */

@@ -79,6 +79,7 @@ const connection = setup({
       failedRenewals: context.failedRenewals + 1,
       renewAt: retryOf(failure.at, context.failedRenewals),
     })),
+    recordReports: assign((_, { reportDeploys }: { reportDeploys: boolean }) => ({ reportDeploys })),
     invalidate: assign((_, { reason, message }: { reason: InvalidReason; message: string }) => ({
       invalidReason: reason,
       problem: { code: 'git_authorization_rejected', message },
@@ -128,7 +129,11 @@ export const machine = connection.createMachine({
     updatedAt: input.at,
   }),
   initial: 'starting',
-  on: { delete: '.removing', replace: replaced },
+  on: {
+    delete: '.removing',
+    replace: replaced,
+    'reports.set': { actions: { type: 'recordReports', params: ({ event }) => event } },
+  },
   states: {
     starting: {
       description: 'Decides what it needs: nothing, an app, or an authorization.',
@@ -273,7 +278,7 @@ export const machine = connection.createMachine({
     removing: {
       description: 'Removes the account with its secrets.',
       id: 'removing',
-      on: { replace: undefined, delete: undefined },
+      on: { replace: undefined, delete: undefined, 'reports.set': undefined },
       invoke: { id: 'removeSecrets', src: 'removeSecrets', input: slotInput, onDone: 'deleted' },
     },
     deleted: { description: 'Removed with its secrets.', type: 'final' },
@@ -304,6 +309,7 @@ export function toRecord(snapshot: GitConnectionSnapshot) {
     scopes: account?.scopes ?? [],
     token_expires_at: account?.tokenExpiresAt ?? null,
     token_hint: account?.tokenHint ?? null,
+    report_deploys: context.reportDeploys ?? false,
     created_at: context.at,
     updated_at: context.updatedAt,
     /** The last three are not shown. */

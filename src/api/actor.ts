@@ -20,6 +20,7 @@ export const actorKinds = [
   'auto-deploy',
   'backup',
   'certificate',
+  'commit-status',
   'cron-schedule',
   'datastore',
   'deploy',

@@ -5,7 +5,14 @@ import { text, timestamp, whole } from './parts/fields.ts'
 import { AccessRecord } from './status.ts'
 
 /** These actors appear as the resource that they change: a service, a schedule, a disk. */
-const hiddenKinds = ['auto-deploy', 'service-removal', 'cron-schedule', 'disk-chown', 'disk-removal'] as const
+const hiddenKinds = [
+  'auto-deploy',
+  'commit-status',
+  'service-removal',
+  'cron-schedule',
+  'disk-chown',
+  'disk-removal',
+] as const
 const shownKinds = actorKinds.filter((kind) => !hiddenKinds.some((hidden) => hidden === kind)) as Exclude<
   (typeof actorKinds)[number],
   (typeof hiddenKinds)[number]

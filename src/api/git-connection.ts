@@ -12,6 +12,13 @@ const baseUrl = z
     'Address of a self-hosted instance; required for gitea. A host alone means https. Loopback addresses ' +
       'need --local-git-host.',
   )
+const reportDeploys = z
+  .boolean()
+  .nullish()
+  .describe(
+    'Whether deploys are reported as statuses of their commits; by default not. An app, and a token of an ' +
+      'application, is then asked for the right to do that.',
+  )
 const secretText = (description: string) => z.string().trim().min(1).max(1024).nullish().describe(description)
 
 const redirectUri = z
@@ -87,6 +94,9 @@ export const GitConnection = z
       'When a personal access token expires; null if it does not or the provider does not report it.',
     ),
     token_hint: text.describe('The end of a personal access token; null for other authorizations.'),
+    report_deploys: z
+      .boolean()
+      .describe('Whether deploys of its repositories are reported as statuses of their commits.'),
     created_at: createdAt,
     updated_at: timestamp.describe('When it was last authorized.'),
     ...recorded,
@@ -109,6 +119,7 @@ export const AuthorizeGit = z
       .nullish()
       .describe('Resumes a pending connection, or authorizes a connection again.'),
     redirect_uri: redirectUri,
+    report_deploys: reportDeploys,
   })
   .meta({ id: 'AuthorizeGit', description: 'The start of an authorization in the browser.' })
 export type AuthorizeGit = z.output<typeof AuthorizeGit>
@@ -165,9 +176,20 @@ export const ConnectGit = z
           'GitLab: `read_api` and `read_repository`. Gitea: read access to repositories and the user.',
       ),
     base_url: baseUrl,
+    report_deploys: reportDeploys,
   })
   .meta({ id: 'ConnectGit', description: 'A personal access token of an account.' })
 export type ConnectGit = z.output<typeof ConnectGit>
+
+export const UpdateGit = z
+  .strictObject({
+    report_deploys: z
+      .boolean()
+      .optional()
+      .describe('Whether deploys are reported from now on. The rights of the connection stay as they are.'),
+  })
+  .meta({ id: 'UpdateGit', description: 'Changes to a git connection.' })
+export type UpdateGit = z.output<typeof UpdateGit>
 
 const GitRepository = z
   .object({

@@ -15,6 +15,8 @@ import { autoDeployEffects } from '../effects/auto-deploy/auto-deploy.ts'
 import { keepAutoDeploys } from '../effects/auto-deploy/keeper.ts'
 import { backupEffects } from '../effects/backup/backup.ts'
 import { certificateEffects } from '../effects/certificate/certificate.ts'
+import { commitStatusEffects } from '../effects/commit-status/commit-status.ts'
+import { keepCommitStatuses } from '../effects/commit-status/keeper.ts'
 import { cronScheduleEffects } from '../effects/cron-schedule/cron-schedule.ts'
 import { datastoreEffects } from '../effects/datastore/datastore.ts'
 import { deployEffects } from '../effects/deploy/deploy.ts'
@@ -113,6 +115,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   const stopCertificates = certificates.start()
   const stopServerBackups = startServerBackupSchedule(ports)
   const stopAutoDeploys = keepAutoDeploys(ports)
+  const stopCommitStatuses = keepCommitStatuses(ports)
   alerts.start()
   const forgetting = startRecordRetention(storage, ports.owner, logger, {
     keepDeploys: config['keep-deploys'],
@@ -144,6 +147,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
       stopCertificates()
       stopServerBackups()
       stopAutoDeploys()
+      stopCommitStatuses()
       await alerts.stop()
       await inspector?.stop()
       await api.stop(stopTimeoutMs)
@@ -191,6 +195,7 @@ function effectsOf(ports: Ports) {
     alert: alertEffects(ports),
     'auto-deploy': autoDeployEffects(ports),
     backup: backupEffects(ports),
+    'commit-status': commitStatusEffects(ports),
     'cron-schedule': cronScheduleEffects(ports),
     datastore: datastoreEffects(ports),
     deploy: deployEffects(ports),

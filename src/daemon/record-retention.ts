@@ -11,7 +11,7 @@ import type { Logger } from '../logger.ts'
 
 const hourMs = 60 * 60 * 1000
 const loginIntervalMs = 20_000
-/** How long the outcome of a restore, a change of owner or a message can be queried. */
+/** How long the outcome of a restore, a change of owner, a message or a report can be queried. */
 const outcomeLifetimeMs = 30 * 24 * hourMs
 /** As long as the activity. */
 const alertLifetimeMs = 90 * 24 * hourMs
@@ -62,6 +62,7 @@ export function startRecordRetention(
     await storage.audit.trim()
     await storage.actors.removeFinal('restore', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('disk-chown', Date.now() - outcomeLifetimeMs, null)
+    await storage.actors.removeFinal('commit-status', Date.now() - outcomeLifetimeMs, null)
     await storage.actors.removeFinal('notification', Date.now() - outcomeLifetimeMs, null)
     for (const { id } of storage.notificationChannels.list()) {
       await storage.actors.removeOlder('notification', id, maxRetainedNotifications)

@@ -4,6 +4,7 @@
 import type { AlertInput } from '../../machines/alert.ts'
 import type { AutoDeployInput } from '../../machines/auto-deploy.ts'
 import type { BackupInput } from '../../machines/backup.ts'
+import type { CommitStatusInput } from '../../machines/commit-status.ts'
 import type { CronScheduleInput } from '../../machines/cron-schedule.ts'
 import type { DeployInput } from '../../machines/deploy/deploy-context.ts'
 import type { DiskRemovalInput } from '../../machines/disk-removal.ts'
@@ -56,6 +57,7 @@ interface SpawnInputs {
   alert: AlertInput
   'auto-deploy': AutoDeployInput
   backup: BackupInput
+  'commit-status': CommitStatusInput
   'cron-schedule': CronScheduleInput
   deploy: DeployInput
   'disk-removal': DiskRemovalInput

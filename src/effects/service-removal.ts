@@ -26,7 +26,14 @@ export interface ServiceRemovalPorts extends SharedPorts, EnginePorts {
 }
 
 /** Actors of a service, other than its deploys, that end with it. */
-const companionKinds = ['auto-deploy', 'certificate', 'cron-schedule', 'disk-chown', 'job-run'] as const
+const companionKinds = [
+  'auto-deploy',
+  'certificate',
+  'commit-status',
+  'cron-schedule',
+  'disk-chown',
+  'job-run',
+] as const
 
 export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeof machine> {
   return {

@@ -62,12 +62,14 @@ interface Registration {
   redirectUri: string
   state: string
   connectionId: string
+  /** The app may then write statuses of commits, and read checks. */
+  reportsDeploys: boolean
 }
 
 /** The page that registers the app, and the manifest that the browser posts to it. */
 export function registrationForm(
   { baseUrl }: Pick<Instance, 'baseUrl'>,
-  { organization, redirectUri, state, connectionId }: Registration,
+  { organization, redirectUri, state, connectionId, reportsDeploys }: Registration,
 ): { url: string; manifest: string } {
   const path = organization ? `/organizations/${organization}/settings/apps/new` : '/settings/apps/new'
   const { origin, hostname, protocol } = new URL(redirectUri)
@@ -83,7 +85,11 @@ export function registrationForm(
     setup_on_update: true,
     public: false,
     request_oauth_on_install: false,
-    default_permissions: { contents: 'read', metadata: 'read' },
+    default_permissions: {
+      contents: 'read',
+      metadata: 'read',
+      ...(reportsDeploys && { statuses: 'write', checks: 'read' }),
+    },
     // GitHub refuses one that it cannot reach.
     ...(isPublic && { hook_attributes: { url: hook, active: true }, default_events: ['push'] }),
   }

@@ -22,11 +22,17 @@ export interface OauthTokens {
 }
 
 const endpoints = {
-  gitlab: { authorize: '/oauth/authorize', token: '/oauth/token', scope: 'read_api read_repository' },
+  gitlab: {
+    authorize: '/oauth/authorize',
+    token: '/oauth/token',
+    scope: 'read_api read_repository',
+    reportScope: 'api read_repository',
+  },
   gitea: {
     authorize: '/login/oauth/authorize',
     token: '/login/oauth/access_token',
     scope: 'read:repository read:user',
+    reportScope: 'write:repository read:user',
   },
 }
 
@@ -49,17 +55,30 @@ export function oauthEndpoints(provider: ProviderName) {
   )
 }
 
+/** Statuses of commits have no scope of their own at GitLab and Gitea. */
+export function scopesOf(provider: ProviderName, reportsDeploys: boolean): string {
+  const { scope, reportScope } = oauthEndpoints(provider)
+  return reportsDeploys ? reportScope : scope
+}
+
+interface AuthorizationRequest {
+  clientId: string
+  redirectUri: string
+  state: string
+  reportsDeploys: boolean
+}
+
 export function authorizationUrl(
   { provider, baseUrl }: Pick<Instance, 'provider' | 'baseUrl'>,
-  { clientId, redirectUri, state }: { clientId: string; redirectUri: string; state: string },
+  { clientId, redirectUri, state, reportsDeploys }: AuthorizationRequest,
 ): string {
-  const { authorize, scope } = oauthEndpoints(provider)
+  const { authorize } = oauthEndpoints(provider)
   const query = new URLSearchParams({
     client_id: clientId,
     redirect_uri: redirectUri,
     response_type: 'code',
     state,
-    scope,
+    scope: scopesOf(provider, reportsDeploys),
   })
   return `${baseUrl}${authorize}?${query}`
 }

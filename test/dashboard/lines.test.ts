@@ -60,6 +60,7 @@ test('what has no line repeats itself, or belongs to a disk', () => {
   const known = [
     'alert',
     'auto-deploy',
+    'commit-status',
     'cron-schedule',
     'disk-chown',
     'disk-removal',

@@ -18,7 +18,7 @@ const instanceOf = ({ url }: FakeProvider): Instance => ({
   hostRules: testHostRules,
 })
 
-const asked = { organization: null, state: 's', connectionId: 'git-1' }
+const asked = { organization: null, state: 's', connectionId: 'git-1', reportsDeploys: false }
 
 async function registeredApp(fake: FakeProvider) {
   const form = registrationForm({ baseUrl: fake.url }, { ...asked, redirectUri })

@@ -385,6 +385,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'POST /api/v1/git/authorize',
     'POST /api/v1/git/callback',
     'POST /api/v1/git/connections',
+    'PATCH /api/v1/git/connections/{id}',
     'DELETE /api/v1/git/connections/{id}',
     'GET /api/v1/git/connections/{id}/repositories',
     'GET /api/v1/git/branches',

@@ -11,7 +11,7 @@ import {
   readInstallation,
   registrationForm,
 } from '../../git-providers/github-app.ts'
-import { authorizationUrl, oauthEndpoints } from '../../git-providers/oauth.ts'
+import { authorizationUrl, scopesOf } from '../../git-providers/oauth.ts'
 import { ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
 import { findConnection, instanceOf, listConnections, waitForEndOf } from './instance.ts'
@@ -45,7 +45,8 @@ export async function authorize(
   ports: GitConnectionPorts,
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
-  const connection = request.connectionId ? findResumed(ports, request) : await begin(ports, request)
+  const known = request.connectionId ? findResumed(ports, request) : await begin(ports, request)
+  const connection = await withReports(ports, known, request)
   if (connection.phase === 'exchanging') throw exchangeInProgress()
   if (connection.auth === 'token') {
     throw new Failure(
@@ -57,6 +58,18 @@ export async function authorize(
     return redirectToOauth(ports, connection, request)
   }
   return continueApp(ports, connection, request.redirectUri)
+}
+
+async function withReports(
+  { storage, actors }: GitConnectionPorts,
+  connection: Connection,
+  { reportDeploys, by: asker }: AuthorizationRequest,
+): Promise<Connection> {
+  const { id, report_deploys } = connection
+  if (reportDeploys === null || reportDeploys === report_deploys) return connection
+  const by = 'the administrator'
+  await actors.send(id, { type: 'reports.set', at: isoNow(), by, asker, reportDeploys })
+  return findConnection(storage, id)
 }
 
 /** Throws `invalid_request` for a request that describes another connection. */
@@ -140,7 +153,7 @@ function failureOf({ error, error_code }: Connection): Failure {
 /** A new application replaces the stored one of the instance only when an account has authorized it. */
 async function redirectToOauth(
   ports: GitConnectionPorts,
-  { id, provider, base_url: baseUrl }: Connection,
+  { id, provider, base_url: baseUrl, report_deploys: reportsDeploys }: Connection,
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
   const { gitAuthorizations, gitConnections } = ports.storage
@@ -148,12 +161,12 @@ async function redirectToOauth(
   // One that worked comes before one that was typed earlier and never worked.
   const pending = applicationOf(request) ?? (kept ? null : (gitAuthorizations.grant(id)?.application ?? null))
   const application = pending ?? kept
-  if (!application) throw applicationRequired(provider as Exclude<ProviderName, 'github'>)
+  if (!application) throw applicationRequired(provider as Exclude<ProviderName, 'github'>, reportsDeploys)
   await gitAuthorizations.putGrant(id, { grant: null, application: pending, sentAt: null, outcome: null })
   const { redirectUri } = request
   const state = await newState(ports, id, redirectUri)
   const { clientId } = application
-  const url = authorizationUrl({ provider, baseUrl }, { clientId, redirectUri, state })
+  const url = authorizationUrl({ provider, baseUrl }, { clientId, redirectUri, state, reportsDeploys })
   return { connectionId: id, redirect: { method: 'get', url } }
 }
 
@@ -168,7 +181,13 @@ async function continueApp(
     const state = await newState(ports, id, redirectUri)
     const { url, manifest } = registrationForm(
       { baseUrl },
-      { organization, redirectUri, state, connectionId: id },
+      {
+        organization,
+        redirectUri,
+        state,
+        connectionId: id,
+        reportsDeploys: connection.report_deploys,
+      },
     )
     return { connectionId: id, redirect: { method: 'post', url, fields: { manifest } } }
   }
@@ -256,6 +275,8 @@ export interface AuthorizationRequest {
   clientSecret: string | null
   connectionId: string | null
   redirectUri: string
+  /** Null keeps what a known connection does. */
+  reportDeploys: boolean | null
   by: By
 }
 
@@ -294,7 +315,7 @@ function inputOf({ storage }: GitConnectionPorts, request: AuthorizationRequest)
     !applicationOf(request) &&
     !storage.gitConnections.application(provider, baseUrl)
   ) {
-    throw applicationRequired(provider)
+    throw applicationRequired(provider, request.reportDeploys ?? false)
   }
   return {
     id: storage.ids.newId('git'),
@@ -304,13 +325,14 @@ function inputOf({ storage }: GitConnectionPorts, request: AuthorizationRequest)
     organization: provider === 'github' ? organization : null,
     clientId: request.clientId ?? storage.gitConnections.application(provider, baseUrl)?.clientId ?? null,
     account: null,
+    reportDeploys: request.reportDeploys ?? false,
     at: isoNow(),
   }
 }
 
-function applicationRequired(provider: Exclude<ProviderName, 'github'>): Failure {
+function applicationRequired(provider: Exclude<ProviderName, 'github'>, reportsDeploys: boolean): Failure {
   const title = providerTitles[provider]
-  const how = `register one there with the scopes ${oauthEndpoints(provider).scope} and this redirect URI`
+  const how = `register one there with the scopes ${scopesOf(provider, reportsDeploys)} and this redirect URI`
   return new Failure(
     'git_application_required',
     `this server has no OAuth application at ${title}`,

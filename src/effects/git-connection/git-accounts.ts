@@ -1,7 +1,6 @@
 // Connected accounts, for the API: connecting one with a token, and reading repositories and branches.
 import type { GitAccount, GitProvider } from '../../../machines/git-connection/git-connection-context.ts'
 import type { By } from '../../../storage/actors/actors.ts'
-import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { Failure } from '../../errors.ts'
@@ -23,13 +22,16 @@ import {
 import { hookSecretOf, type ReceivedDelivery, receiveDelivery, type SentDelivery } from './hooks.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { accessRepository, compareUrlAt, findServing } from './repository-access.ts'
+import { accessRepository, compareUrlAt } from './repository-access.ts'
+import { servingOf } from './service-access.ts'
 import { useToken } from './tokens.ts'
 
 export interface TokenRequest {
   provider: GitProvider
   baseUrl: string | null
   token: string
+  /** Null keeps what a known connection does. */
+  reportDeploys: boolean | null
   by: By
   eventId: string | undefined
 }
@@ -69,17 +71,10 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     branches: (repoUrl) => readBranches(ports, repoUrl),
     compareUrl: (repoUrl, from, to) =>
       compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
-    servingId: (service) => servingIdOf(ports.storage, service),
+    servingId: (service) => servingOf(ports.storage, service, service.repo_url)?.connection.id ?? null,
     receive: (sent) => receiveDelivery(ports, sent),
     hookSecret: (id) => hookSecretOf(ports.storage, id),
   }
-}
-
-/** Credentials of the service's own URL come first, so such a service uses no connection. */
-function servingIdOf(storage: Storage, service: Parameters<GitAccounts['servingId']>[0]): string | null {
-  const { id, repo_url: url, use_git_connection: usesConnection = true } = service
-  if (url === null || !usesConnection || storage.credentials.get(id)) return null
-  return findServing(listConnections(storage), parseRepositoryUrl(url))[0]?.connection.id ?? null
 }
 
 /** Parallel requests for one account must not create two connections. */
@@ -98,7 +93,7 @@ async function connectToken(ports: GitAccountsPorts, request: TokenRequest) {
 /** An account that is connected already keeps its connection and gets the new token. */
 async function storeToken(
   { storage, actors }: GitAccountsPorts,
-  { provider, token, by, eventId }: TokenRequest,
+  { provider, token, reportDeploys, by, eventId }: TokenRequest,
   { baseUrl, account }: { baseUrl: string; account: GitAccount },
 ) {
   const at = isoNow()
@@ -110,11 +105,14 @@ async function storeToken(
     const replacement = { auth: 'token', account, app: null }
     const event = { type: 'replace', at, by: 'the administrator', asker: by, ...replacement }
     const { applied } = await actors.send(known.id, event, options)
+    if (applied && reportDeploys !== null)
+      await actors.send(known.id, { type: 'reports.set', at, by: event.by, asker: by, reportDeploys })
     if (applied) return { id: known.id, isNew: false }
   }
   const id = storage.ids.newId('git')
   const auth = 'token' as const
-  const input = { id, provider, baseUrl, auth, organization: null, clientId: null, account, at }
+  const about = { id, provider, baseUrl, auth, organization: null, clientId: null, account, at }
+  const input = { ...about, reportDeploys: reportDeploys ?? false }
   const also = () => storage.gitConnections.putSecretsWithin(id, secrets)
   await actors.spawn('git-connection', id, input, { ...options, also })
   return { id, isNew: true }

@@ -153,10 +153,11 @@ async function deliver(
   if (output.result !== 'merged' || account === null) return output
   // The connection may be deleted by now; its record stays.
   const connection = ports.storage.actors.record<'git-connection'>(id)!
-  const { auth, provider, base_url: baseUrl, client_id: clientId } = connection
+  const { auth, provider, base_url: baseUrl, client_id: clientId, report_deploys } = connection
   const { at, into, app } = output
   if (ports.storage.actors.record(into) === null) {
-    const input = { id: into, provider, baseUrl, auth, organization: null, clientId, account, at }
+    const known = { id: into, provider, baseUrl, auth, organization: null, clientId, account, at }
+    const input = { ...known, reportDeploys: report_deploys }
     await ports.actors.spawn('git-connection', into, input)
   }
   await ports.actors.send(into, { type: 'replace', at, by: 'the server', auth, account, app })

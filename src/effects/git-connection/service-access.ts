@@ -1,9 +1,12 @@
 // How a service reads its repository: the credentials of its own URL come first, then a git connection.
+import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Credentials } from '../../git/credentials.ts'
-import type { RepositoryUrl } from '../../git/repository.ts'
+import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
+import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { accessRepository, type RepositoryAccess, titleOf } from './repository-access.ts'
+import { accessRepository, findServing, type RepositoryAccess, titleOf } from './repository-access.ts'
 
 type ServiceAccess = Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>
 
@@ -27,6 +30,29 @@ export async function accessForService(
   if (access.problem === null) say(`reading the repository with ${name}`)
   else say(`${name} supplied no token, so the repository is read without one: ${access.problem}`)
   return access
+}
+
+interface Serving {
+  connection: RecordOf<'git-connection'>
+  /** The path of the repository at the provider, as in `ada/shop`. */
+  repository: string
+}
+
+/**
+ * The connection that reads a repository for the service; null without one. Credentials of the service's own
+ * URL come first, so such a service uses no connection.
+ */
+export function servingOf(
+  storage: Storage,
+  { id, use_git_connection: usesConnection = true }: Pick<ServiceRow, 'id' | 'use_git_connection'>,
+  repoUrl: string | null,
+): Serving | null {
+  if (repoUrl === null || !usesConnection || storage.credentials.get(id)) return null
+  const [served] = findServing(listConnections(storage), parseRepositoryUrl(repoUrl))
+  if (!served) return null
+  const { connection, url } = served
+  const path = url.slice(connection.base_url.length + 1).replace(/(?:\.git)?\/*$/, '')
+  return { connection, repository: path }
 }
 
 /** The settings may have moved to another host since the request; credentials are never sent there. */

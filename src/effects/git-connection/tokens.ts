@@ -33,14 +33,15 @@ export async function readToken(
   return isFresh(secrets.expiresAt, accessLeadMs) ? secrets.accessToken : renewed(ports, connection)
 }
 
-/** For all repositories. A rejection that ends the authorization invalidates the connection. */
+/** A rejection that ends the authorization invalidates the connection. */
 export async function useToken<T>(
   ports: GitConnectionPorts,
   id: string,
   work: (token: string) => Promise<T>,
+  repository: string | null = null,
 ): Promise<T> {
   const toReason = (error: unknown) => rejected(ports, findConnection(ports.storage, id), error)
-  const token = await readToken(ports, id, null)
+  const token = await readToken(ports, id, repository)
   try {
     return await work(token)
   } catch (error) {

@@ -72,6 +72,8 @@ export function usernameOf(email: string): Html {
   return html`<input type="text" autocomplete="username" value="${email}" hidden readonly>`
 }
 
+type CheckboxOption = Omit<Option, 'isChecked'> & Partial<Pick<Option, 'isChecked'>>
+
 interface Option {
   name: string
   value: string
@@ -99,8 +101,8 @@ export function roleChoice(chosen: string | undefined): Html {
   return html`<fieldset class="field"><legend>Role</legend>${options}</fieldset>`
 }
 
-export function checkbox(option: Omit<Option, 'isChecked'>): Html {
-  return html`<div class="field">${optionOf('checkbox', { ...option, isChecked: false })}</div>`
+export function checkbox({ isChecked = false, ...option }: CheckboxOption): Html {
+  return html`<div class="field">${optionOf('checkbox', { ...option, isChecked })}</div>`
 }
 
 function optionOf(type: 'checkbox' | 'radio', { name, value, isChecked, label, note }: Option): Html {

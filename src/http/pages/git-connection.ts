@@ -5,7 +5,16 @@ import type { Page } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
 import { authorizeGit, completeGit } from '../routes/git-connections.ts'
 import { pagePolicyFor } from '../server/headers.ts'
-import { alertOf, choiceOf, type Field, type Form, type FormError, fieldsOf, toFormError } from './form.ts'
+import {
+  alertOf,
+  checkbox,
+  choiceOf,
+  type Field,
+  type Form,
+  type FormError,
+  fieldsOf,
+  toFormError,
+} from './form.ts'
 import { html } from './html.ts'
 import { gitStartPath, pageOf } from './layout.ts'
 import type { SignedInCall } from './signed-in.ts'
@@ -21,7 +30,12 @@ export async function submitGitStart(call: SignedInCall<Form, Form>): Promise<Pa
   const typed = call.body
   try {
     const filled = Object.entries(typed).filter(([name, value]) => name in AuthorizeGit.shape && value !== '')
-    const request = { ...Object.fromEntries(filled), redirect_uri: redirectUriOf(call) }
+    const isChecked = typed.report_deploys === 'true'
+    const request = {
+      ...Object.fromEntries(filled),
+      ...(isChecked && { report_deploys: true }),
+      redirect_uri: redirectUriOf(call),
+    }
     return nextPage(await authorizeGit({ ...call, body: validate(AuthorizeGit, request) }))
   } catch (error) {
     return startPage(call, typed, withInstructions(toFormError(error, call)))
@@ -148,6 +162,13 @@ const applicationFields: Field[] = [
   },
 ]
 
+const reportChoice = {
+  name: 'report_deploys',
+  value: 'true',
+  label: 'Report deploys',
+  note: 'as statuses of their commits. At GitLab this needs the scope api instead of read_api.',
+}
+
 /** A connection that is resumed has its provider and its address. Its application may be missing. */
 function startPage(call: SignedInCall<Form>, typed: Form, formError: FormError | null): Page {
   const fieldsIn = (fields: Field[]) =>
@@ -170,6 +191,7 @@ Forgejo need an OAuth application, which the server keeps for later accounts: re
 redirect URI, at GitLab with the scopes <code>read_api</code> and <code>read_repository</code>.</p>
 <p class="command"><code>${redirectUriOf(call)}</code></p>
 ${fieldsIn(applicationFields)}
+${checkbox({ ...reportChoice, isChecked: typed.report_deploys === 'true' })}
 <button>Continue</button>
 </form>`
   return pageOf({ title: 'Connect a git account', body, formError, path: gitStartPath, isSignedIn: true })

@@ -16,6 +16,7 @@ type View = (storage: Storage, change: Omit<Change, 'number'>) => Omit<FeedChang
 const views: Record<string, View> = {
   service: toServiceChange,
   'auto-deploy': toServiceChange,
+  'commit-status': toServiceChange,
   'service-removal': toServiceChange,
   'cron-schedule': toScheduleChange,
   'disk-chown': toDiskChange,

@@ -13,11 +13,12 @@ import {
   GitConnectionParams,
   GitRedirect,
   GitRepositories,
+  UpdateGit,
 } from '../../api/git-connection.ts'
 import type { AuthorizationStep } from '../../effects/git-connection/authorization.ts'
 import { Failure } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
-import { type Call, type CallById, del, get, post, tagged, WithHeaders } from '../pipeline/route.ts'
+import { type Call, type CallById, del, get, patch, post, tagged, WithHeaders } from '../pipeline/route.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { finder, shownFields } from '../records/stored-record.ts'
 import { recordRoutes } from './record-routes.ts'
@@ -71,6 +72,13 @@ export const gitConnectionRoutes = tagged('Git', [
     response: GitConnection,
     handler: connectGit,
   }),
+  patch('/git/connections/{id}', {
+    summary: 'Changes whether a git connection reports deploys to its provider',
+    params: GitConnectionParams,
+    body: UpdateGit,
+    response: GitConnection,
+    handler: updateGitConnection,
+  }),
   del('/git/connections/{id}', {
     summary: 'Deletes a git connection and its secrets; what the account authorized stays at the provider',
     params: GitConnectionParams,
@@ -113,6 +121,7 @@ export async function authorizeGit(call: Call<unknown, unknown, AuthorizeGit>): 
     clientSecret: body.client_secret ?? null,
     connectionId: body.connection_id ?? null,
     redirectUri: body.redirect_uri,
+    reportDeploys: body.report_deploys ?? null,
     by: requesterOf(call),
   })
   return toRedirect(context, step)
@@ -165,11 +174,21 @@ function toRedirect(context: HttpContext, { connectionId, redirect }: Authorizat
 /** 201 for a new connection, 200 for a new token of a known account. */
 async function connectGit(call: Call<unknown, unknown, ConnectGit>) {
   const { context, body, eventId } = call
-  const { provider, token, base_url: baseUrl = null } = body
+  const { provider, token, base_url: baseUrl = null, report_deploys: reportDeploys = null } = body
   const by: By = requesterOf(call)
-  const { id, isNew } = await context.git.connectToken({ provider, token, baseUrl, by, eventId })
+  const request = { provider, token, baseUrl, reportDeploys, by, eventId }
+  const { id, isNew } = await context.git.connectToken(request)
   const connection = readGitConnection(context, id)
   return isNew ? connection : new WithHeaders(connection, [], 200)
+}
+
+async function updateGitConnection(call: CallById<unknown, UpdateGit>): Promise<GitConnection> {
+  const { context, params, body } = call
+  const { id } = findGitConnection(context.storage, params.id)
+  const { report_deploys: reportDeploys } = body
+  if (reportDeploys !== undefined)
+    await context.actors.send(id, command(call, 'reports.set', { reportDeploys }))
+  return readGitConnection(context, id)
 }
 
 async function deleteGitConnection(call: CallById<DeleteGitConnectionQuery>): Promise<undefined> {

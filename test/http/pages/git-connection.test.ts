@@ -95,20 +95,31 @@ test('the start page has a form for all providers, which the query fills in', as
   const pages = await startPages(t)
   const session = await pages.signUp()
 
-  const query = '?provider=gitlab&base_url=git.example.com&client_secret=secret'
+  const query = '?provider=gitlab&base_url=git.example.com&client_secret=secret&report_deploys=true'
   const { html, text } = await pages.get(`/git/start${query}`, { ...session })
   const resumed = await pages.get('/git/start?connection_id=git-1', { ...session })
 
   const namesIn = (page: string) =>
     [...page.matchAll(/<(?:input|select) [^>]* name="(\w+)"/g)].map(([, name]) => name)
-  const application = ['client_id', 'client_secret']
+  const application = ['client_id', 'client_secret', 'report_deploys']
   assert.deepEqual(namesIn(html), ['provider', 'base_url', 'organization', ...application])
   assert.match(html, /<option value="gitlab" selected>/)
   assert.match(html, /name="base_url"[^>]* value="git\.example\.com"/)
+  assert.match(html, /name="report_deploys" value="true" checked/)
   assert.doesNotMatch(html, /value="secret"/)
   assert.ok(text.includes(`redirect URI, at GitLab with the scopes`))
   assert.ok(text.includes(`${pages.url}/git/callback`))
   assert.deepEqual(namesIn(resumed.html), ['connection_id', ...application])
+})
+
+test('deploys are reported if that is checked', async (t) => {
+  const pages = await startPages(t)
+  const session = await pages.signUp()
+  const body = new URLSearchParams({ provider: 'github', report_deploys: 'true' })
+  const response = await fetch(`${pages.url}/git/start`, { method: 'POST', headers: { ...session }, body })
+  assert.match(await response.text(), /statuses&#34;:&#34;write/)
+  const [connection] = pages.storage.actors.list('git-connection', '', 1)
+  assert.equal(connection?.report_deploys, true)
 })
 
 test('a missing application is reported in the form, which keeps what was typed', async (t) => {

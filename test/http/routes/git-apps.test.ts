@@ -392,3 +392,25 @@ test("GitHub's secondary rate limit is an unavailable provider, and ends nothing
     assert.deepEqual([status, body.code], [502, 'git_provider_unavailable'])
   assert.equal((await api.call('GET', `${git}/connections/${body.id}`)).body.status, 'connected')
 })
+
+test('an app that reports deploys may write statuses and read checks, and only such an app', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const request = { provider: 'github', base_url: fake.url }
+  const started = await authorize(api, { ...request, report_deploys: true })
+  const { manifest } = registerApp(fake, started)
+  const read = { contents: 'read', metadata: 'read' }
+  assert.deepEqual(manifest.default_permissions, { ...read, statuses: 'write', checks: 'read' })
+  assert.equal(connectionOf(started).report_deploys, true)
+})
+
+test('a token of an application is asked for the right to report deploys', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const scopeOf = async (provider: string, report_deploys: boolean) => {
+    const body = { provider, base_url: fake.url, report_deploys, ...application }
+    const { body: started } = await authorize(api, body)
+    return new URL(started.url as string).searchParams.get('scope')
+  }
+  assert.equal(await scopeOf('gitlab', true), 'api read_repository')
+  assert.equal(await scopeOf('gitlab', false), 'read_api read_repository')
+  assert.equal(await scopeOf('gitea', true), 'write:repository read:user')
+})

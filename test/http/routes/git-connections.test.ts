@@ -47,6 +47,7 @@ for (const provider of all) {
       services: [],
       token_expires_at: reports ? expiresAt : null,
       token_hint: token.slice(-4),
+      report_deploys: false,
     })
     assert.deepEqual((await api.call('GET', `${git}/connections`)).body, [second.body])
     assert.deepEqual((await api.call('GET', `${git}/connections/${id}`)).body, second.body)
@@ -330,4 +331,19 @@ test('a service with credentials of its own uses no connection', async (t) => {
   const path = `${git}/connections/${body.id}`
   assert.deepEqual((await api.call('GET', path)).body.services, [])
   assert.equal((await api.call('DELETE', path)).status, 204)
+})
+
+test('deploys are reported if a connection says so, also after its token is replaced', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const token = fake.createToken('ada')
+  const body = { provider: 'gitea', token, base_url: fake.url, report_deploys: true }
+  const made = await api.call('POST', `${git}/connections`, { body })
+  const again = await connectToken(api, 'gitea', fake, fake.createToken('ada'))
+  assert.deepEqual([made.body.report_deploys, again.body.report_deploys], [true, true])
+  const path = `${git}/connections/${made.body.id}`
+  const off = await api.call('PATCH', path, { body: { report_deploys: false } })
+  assert.deepEqual([off.status, off.body.report_deploys], [200, false])
+  assert.equal((await api.call('PATCH', path, { body: {} })).body.report_deploys, false)
+  const on = await api.call('POST', `${git}/connections`, { body: { ...body, token } })
+  assert.deepEqual([on.status, on.body.report_deploys], [200, true])
 })

@@ -54,6 +54,9 @@ export async function createGitProvider(t: Scope, options: FakeProviderOptions =
     uninstalledRepositories: [],
     accessSeconds: 7200,
     linksLastPage: true,
+    statuses: [],
+    checks: new Map(),
+    hasCommit: (_, sha) => /^[0-9a-f]{40}$/.test(sha),
     answersLost: () => false,
     isLimited: false,
   }

@@ -53,6 +53,17 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     input: { ...owned, host: 'shop.example.com' },
     context: { validity, nextAttemptAt: later },
   },
+  'commit-status': {
+    id: 'sta-1',
+    input: {
+      ...owned,
+      deployId: 'dep-1',
+      connectionId: 'git-1',
+      repository: 'ada/shop',
+      label: 'berth/shop',
+    },
+    context: { reported: 'pending', failures: 1, failingSince: at, retryAt: 4e12 },
+  },
   'cron-schedule': {
     id: 'sch-1',
     input: { ...owned, plan: { schedule: '0 0 * * *', timezone: 'UTC', isSuspended: false } },

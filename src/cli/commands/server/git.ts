@@ -5,6 +5,7 @@ import type { Cli } from '../../client/session.ts'
 import type { BerthCommand } from '../../command.ts'
 import { CliFailure, usageFailure } from '../../failure.ts'
 import { printDone, printNext } from '../../follow-up.ts'
+import { onOrOff } from '../../service/setting-flags.ts'
 import { age } from '../../terminal/ages.ts'
 import { openInBrowser } from '../../terminal/browser.ts'
 import { plain } from '../../terminal/output.ts'
@@ -46,6 +47,13 @@ export function addGitCommands(program: BerthCommand): void {
     .runs(async (cli, account: string | undefined) => showGitHook(cli, await findConnection(cli, account)))
   addDeliveriesCommand(git)
   git
+    .command('update')
+    .argument('[account]', accountArgument)
+    .description('change what a connection does')
+    .requiredOption('--report-deploys <on|off>', 'report deploys as statuses of their commits', onOrOff)
+    .examples('berth git update --report-deploys on', 'berth git update ada --report-deploys off')
+    .runs(update)
+  git
     .command('rm')
     .argument('[account]', accountArgument)
     .description('delete a connection and its secrets')
@@ -62,6 +70,7 @@ function addConnect(git: BerthCommand): void {
     .option('--with-token', 'with an access token, from a prompt or a pipe')
     .option('--base-url <url>', 'the address of your own server')
     .option('--organization <name>', 'GitHub: the organization that will own the app')
+    .option('--report-deploys', 'report deploys as statuses of their commits')
     .option('--resume <id>', 'continue a pending connection, or authorize one again')
     .option('--no-browser', 'only print the page to open')
     .examples(
@@ -76,6 +85,7 @@ interface ConnectOptions {
   withToken?: boolean
   baseUrl?: string
   organization?: string
+  reportDeploys?: boolean
   resume?: string
   browser: boolean
 }
@@ -88,17 +98,26 @@ async function connect(cli: Cli, provider: string | undefined, options: ConnectO
     throw usageFailure('a token needs a provider', 'berth git connect github --with-token')
   }
   const connection = options.withToken
-    ? await connectToken(cli, provider!, options.baseUrl)
+    ? await connectToken(cli, provider!, options)
     : await connectInBrowser(cli, { provider, ...options })
   if (cli.out.isJson) return cli.out.json(connection)
   printDone(cli, `${connection.account} at ${connection.base_url} is connected`)
   printNext(cli, `berth git repos ${connection.account}`)
 }
 
-async function connectToken(cli: Cli, provider: string, baseUrl: string | undefined): Promise<GitConnection> {
+async function connectToken(
+  cli: Cli,
+  provider: string,
+  { baseUrl, reportDeploys }: ConnectOptions,
+): Promise<GitConnection> {
   const question = { message: `Access token for ${baseUrl ?? provider}:`, instead: 'pipe the token in' }
   const token = cli.stdin.isTTY ? await askSecret(cli, question) : await readStandardInput(cli, 'the token')
-  const body = { provider, token, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }
+  const body = {
+    provider,
+    token,
+    ...(baseUrl !== undefined && { base_url: baseUrl }),
+    ...(reportDeploys && { report_deploys: true }),
+  }
   return cli.client.call<GitConnection>('POST', '/git/connections', { body })
 }
 
@@ -155,6 +174,21 @@ async function listBranches({ client, out }: Cli, repository: string): Promise<v
   for (const branch of found.branches) out.print(plain(branch))
 }
 
+interface UpdateOptions {
+  reportDeploys: boolean
+}
+
+async function update(cli: Cli, account: string | undefined, { reportDeploys }: UpdateOptions) {
+  const { id } = await findConnection(cli, account)
+  const path = `/git/connections/${encodeURIComponent(id)}`
+  const connection = await cli.client.call<GitConnection>('PATCH', path, {
+    body: { report_deploys: reportDeploys },
+  })
+  if (cli.out.isJson) return cli.out.json(connection)
+  const what = connection.report_deploys ? 'are reported' : 'are not reported'
+  printDone(cli, `deploys of the repositories of ${connection.account ?? id} ${what}`)
+}
+
 async function remove(cli: Cli, account: string | undefined, { force }: { force?: boolean }): Promise<void> {
   const connection = await findConnection(cli, account)
   const query = force ? '?force=true' : ''
@@ -181,6 +215,7 @@ interface BrowserRequest {
   provider: string | undefined
   baseUrl?: string
   organization?: string
+  reportDeploys?: boolean
   resume?: string
   browser: boolean
 }
@@ -206,8 +241,10 @@ async function connectInBrowser(cli: Cli, request: BrowserRequest): Promise<GitC
   }
 }
 
-function startPage(serverUrl: string, { provider, baseUrl, organization, resume }: BrowserRequest): string {
-  const fields = { provider, base_url: baseUrl, organization, connection_id: resume }
+function startPage(serverUrl: string, request: BrowserRequest): string {
+  const { provider, baseUrl, organization, resume, reportDeploys } = request
+  const report_deploys = reportDeploys ? 'true' : undefined
+  const fields = { provider, base_url: baseUrl, organization, connection_id: resume, report_deploys }
   const specified = Object.entries(fields).filter(
     (field): field is [string, string] => field[1] !== undefined,
   )

@@ -3,11 +3,16 @@
 import { randomBytes } from 'node:crypto'
 import { jwtVerify } from 'jose'
 import {
+  addStatus,
   type FakeApp,
   type FakeRequest,
   type FakeResponse,
   type FakeState,
+  type FakeToken,
+  hasNoScope,
+  newestStatuses,
   pageOf,
+  readsRepository,
   tokenOf,
   updatedAt,
 } from './state.ts'
@@ -39,6 +44,7 @@ export async function githubResponse(state: FakeState, request: FakeRequest): Pr
     }
     return { status: 200, headers, body: { login: token.login, id: 1, name: `${token.login} the user` } }
   }
+  if (path.startsWith('/repos/')) return repositoryResponse(state, token, request, path)
   const { entries, headers } = pageOf(state, path, 'per_page', (index) =>
     repository(state, token.login, index),
   )
@@ -49,6 +55,66 @@ export async function githubResponse(state: FakeState, request: FakeRequest): Pr
     return { status: 200, headers, body }
   }
   return null
+}
+
+const notFound: FakeResponse = { status: 404, body: { message: 'Not Found' } }
+const forbidden: FakeResponse = { status: 403, body: { message: 'Resource not accessible by integration' } }
+
+function may(token: FakeToken, permission: string, levels: string[]): boolean {
+  if (token.kind === 'installation') return levels.includes(token.permissions?.[permission] ?? '')
+  return !hasNoScope(token, ['repo'])
+}
+
+function repositoryResponse(
+  state: FakeState,
+  token: FakeToken,
+  { method, body }: FakeRequest,
+  path: string,
+): FakeResponse | null {
+  const { pathname, searchParams } = new URL(path, state.url)
+  const [, repository = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)\/(.+)$/.exec(pathname) ?? []
+  if (!readsRepository(token, repository)) return notFound
+  const [, created] = /^statuses\/([0-9a-f]+)$/.exec(rest) ?? []
+  if (created !== undefined && method === 'POST') {
+    if (!may(token, 'statuses', ['write'])) return token.kind === 'installation' ? forbidden : notFound
+    return createStatus(state, repository, created, JSON.parse(body))
+  }
+  const [, sha, what] = /^commits\/([0-9a-f]{40})\/(status|check-runs)$/.exec(rest) ?? []
+  if (sha === undefined || method !== 'GET') return notFound
+  const permission = what === 'status' ? 'statuses' : 'checks'
+  if (!may(token, permission, ['read', 'write'])) return forbidden
+  if (!state.hasCommit(repository, sha))
+    return { status: 422, body: { message: `No commit found for SHA: ${sha}` } }
+  const size = Number(searchParams.get('per_page') ?? 30)
+  const from = (Number(searchParams.get('page') ?? 1) - 1) * size
+  if (what === 'status') {
+    const all = newestStatuses(state, repository, sha)
+    const statuses = all
+      .slice(from, from + size)
+      .map(({ targetUrl: target_url, ...one }) => ({ ...one, target_url }))
+    return { status: 200, body: { state: 'pending', sha, total_count: all.length, statuses } }
+  }
+  const runs = state.checks.get(sha) ?? []
+  return { status: 200, body: { total_count: runs.length, check_runs: runs.slice(from, from + size) } }
+}
+
+const githubStates = ['error', 'failure', 'pending', 'success']
+
+function createStatus(
+  state: FakeState,
+  repository: string,
+  sha: string,
+  { state: word, target_url = null, description = '', context = 'default' }: Record<string, string | null>,
+): FakeResponse {
+  const errors = [
+    !state.hasCommit(repository, sha) && `No commit found for SHA: ${sha}`,
+    !githubStates.includes(word ?? '') && 'State is not included in the list',
+    (description ?? '').length > 140 && 'description is too long (maximum is 140 characters)',
+    target_url !== null && !/^https?:/.test(target_url) && 'target_url must use http(s) scheme',
+  ].filter((one) => one !== false)
+  if (errors.length > 0) return { status: 422, body: { message: 'Validation Failed', errors } }
+  const added = { repository, sha, state: word!, context: context!, description: description ?? '' }
+  return { status: 201, body: addStatus(state, { ...added, targetUrl: target_url ?? '' }) }
 }
 
 function repository(state: FakeState, login: string, index: number) {
@@ -112,6 +178,7 @@ async function appResponse(
     kind: 'installation',
     groups: [],
     repositories: repositories ?? null,
+    permissions: app.permissions,
   })
   return { status: 201, body: { token, expires_at: expiresAt.replace('.000Z', 'Z') } }
 }

@@ -19,6 +19,29 @@ export interface FakeResponse {
   text?: string
 }
 
+/** A status that the provider shows next to a commit. */
+export interface FakeStatus {
+  id: number
+  /** As `owner/name`. */
+  repository: string
+  sha: string
+  /** In the words of the provider. */
+  state: string
+  context: string
+  description: string
+  targetUrl: string
+}
+
+/** A run of a check of GitHub, a job of GitLab. */
+export interface FakeCheck {
+  id: number
+  name: string
+  status: string
+  conclusion: string | null
+  /** GitLab: whether the pipeline succeeds without it. */
+  isAllowedToFail?: boolean
+}
+
 export interface FakeToken {
   login: string
   kind: 'personal' | 'oauth' | 'installation'
@@ -30,6 +53,8 @@ export interface FakeToken {
   isRevoked: boolean
   /** The only repositories that it reads; null means all of its owners. */
   repositories: string[] | null
+  /** Of an installation, such as `statuses: write`. */
+  permissions?: Record<string, string>
 }
 
 export interface FakeApp {
@@ -44,6 +69,7 @@ export interface FakeApp {
   webhookSecret: string
   /** Where GitHub sends the browser after an installation. */
   setupUrl: string
+  permissions: Record<string, string>
   installations: { id: number; account: string; isSuspended: boolean }[]
 }
 
@@ -68,6 +94,12 @@ export interface FakeState {
   accessSeconds: number
   /** GitHub leaves out the link to the last page if it cannot calculate it. */
   linksLastPage: boolean
+  /** All that were accepted, oldest first. */
+  statuses: FakeStatus[]
+  /** By commit. */
+  checks: Map<string, FakeCheck[]>
+  /** Whether the repository has the commit; every full id by default. */
+  hasCommit: (repository: string, sha: string) => boolean
   /** Requests that are carried out, and whose answers never arrive. */
   answersLost: (request: FakeRequest) => boolean
   /** Whether GitHub answers that its secondary rate limit is exceeded. */
@@ -114,6 +146,25 @@ export function pageOf<T>(state: FakeState, path: string, sizeName: string, entr
 /** Whether a token has none of the scopes. An installation has permissions instead. */
 export function hasNoScope({ kind, scopes }: FakeToken, wanted: string[]): boolean {
   return kind !== 'installation' && !wanted.some((scope) => scopes.includes(scope))
+}
+
+/** Whether the token reads this repository: as for git, it is that of the account, a group or the app. */
+export function readsRepository({ login, groups, repositories }: FakeToken, repository: string): boolean {
+  const [owner = '', ...rest] = repository.split('/')
+  const isOwned = [login, ...groups].some((one) => one.toLowerCase() === owner.toLowerCase())
+  return isOwned && repositories?.includes(rest.join('/')) !== false
+}
+
+/** The newest status of each context, newest first. */
+export function newestStatuses({ statuses }: FakeState, repository: string, sha: string): FakeStatus[] {
+  const own = statuses.filter((one) => one.repository === repository && one.sha === sha).reverse()
+  return own.filter(({ context }, at) => own.findIndex((one) => one.context === context) === at)
+}
+
+export function addStatus(state: FakeState, status: Omit<FakeStatus, 'id'>): FakeStatus {
+  const added = { id: state.statuses.length + 1, ...status }
+  state.statuses.push(added)
+  return added
 }
 
 export function updatedAt(index: number): string {

@@ -22,7 +22,7 @@ const createKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 /** What a user needs to choose for a token, at each provider. */
 const personalScopes = ['repo', 'read_api', 'read_repository', 'read:repository', 'read:user']
-const oauthScopes = ['read_api', 'read_repository', 'read:repository', 'read:user']
+const oauthScopes = ['api', 'read_api', 'read_repository', 'read:repository', 'read:user', 'write:repository']
 
 /** What the page of an OAuth authorization refuses before it asks the user. */
 export function findProblem({ clients }: FakeState, query: URLSearchParams): string | null {
@@ -86,7 +86,15 @@ export function openUser(state: FakeState): FakeUser {
     },
     registerApp(manifest, owner) {
       checkManifest(manifest)
-      const { name, setup_url: setupUrl } = JSON.parse(manifest) as { name: string; setup_url: string }
+      const {
+        name,
+        setup_url: setupUrl,
+        default_permissions: permissions,
+      } = JSON.parse(manifest) as {
+        name: string
+        setup_url: string
+        default_permissions: Record<string, string>
+      }
       keys ??= createKeys()
       const { privateKey, publicKey } = keys
       const code = randomBytes(20).toString('hex')
@@ -97,6 +105,7 @@ export function openUser(state: FakeState): FakeUser {
         code,
         publicKey,
         setupUrl,
+        permissions,
         installations: [],
         // GitHub sends PKCS#1.
         pem: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
