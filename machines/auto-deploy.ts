@@ -7,9 +7,9 @@ import { type ProblemDetails, type SlotInput, type SlotOutput, slot } from './sl
 
 export const version = 1
 
-export const held = ['watchSource', 'decide', 'beginDeploy'] as const
+export const held = ['watchSource', 'decide', 'awaitChecks', 'beginDeploy'] as const
 
-export const readers = ['watchSource', 'decide'] as const
+export const readers = ['watchSource', 'decide', 'awaitChecks'] as const
 
 /** Why a service has no automatic deploys at present. */
 export type AutoDeployObstacle = 'off' | 'suspended' | 'rolled_back'
@@ -20,6 +20,8 @@ export interface AutoDeployPlan {
   /** 0 without polls. */
   pollSeconds: number
   obstacle: AutoDeployObstacle | null
+  /** A head is deployed once the checks of its commit have passed. Missing means false. */
+  waitsForChecks?: boolean
 }
 
 export interface AutoDeployInput {
@@ -46,6 +48,21 @@ export interface Look extends SlotOutput {
 
 export type Watched = PlanChange | Look
 
+/** `late`: they have not ended in time. They are looked at again until they pass, or another head is found. */
+export type Checks = { outcome: 'pending' } | { outcome: 'passed' | 'failed' | 'late'; reason: string }
+
+export interface ChecksLook extends SlotOutput {
+  checks: Checks
+}
+
+/** A head whose checks have not passed yet. */
+export interface Wait {
+  head: string
+  /** When the wait for these checks began. */
+  since: string
+  outcome: Checks['outcome']
+}
+
 /** `deployId` is null when the head is not deployed, `isOutdated` when it must be read again. */
 export interface Verdict extends SlotOutput {
   deployId: string | null
@@ -66,7 +83,11 @@ export interface AutoDeployContext extends AutoDeployInput {
   decision: Decision | null
   /** The head that is being decided about. */
   found: string | null
-  /** Why the source cannot be read. */
+  /** Null if no head waits for its checks. Missing in snapshots of earlier versions, like the next one. */
+  waiting?: Wait | null
+  /** What the checks of the found head led to; null before they have passed. */
+  passed?: string | null
+  /** Why the source, or the checks, cannot be read. */
   problem: Problem | null
   failingSince: string | null
   /** When it was found out last; null once something changed that may help. */
@@ -82,43 +103,83 @@ export type WatchedContext = Pick<
   'plan' | 'decision' | 'problem' | 'failedAt' | 'failures'
 >
 
+const waitReason = 'it waits for its checks'
+const noWait = { waiting: null, passed: null }
+const solved = { problem: null, failingSince: null, failedAt: null, failures: 0 }
+
 const autoDeploy = setup({
   types: {} as { context: AutoDeployContext; input: AutoDeployInput },
   actors: {
     watchSource: slot<ServiceSlot & WatchedContext, Watched>(),
     awaitPlan: slot<ServiceSlot & { plan: AutoDeployPlan }, PlanChange>(),
+    awaitChecks: slot<ServiceSlot & WatchedContext & { waiting: Wait }, Watched | ChecksLook>(),
     decide: slot<ServiceSlot & { head: string; isFirst: boolean }, Verdict>(),
     beginDeploy: slot<ServiceSlot & { head: string; deployId: string }, SlotOutput>(),
   },
   guards: {
     hasObstacle: ({ context }) => context.plan.obstacle !== null,
-    isGone: (_, watched: Watched) => 'plan' in watched && watched.plan === null,
-    hasNews: ({ context }, watched: Watched) =>
+    isWaiting: ({ context }) => context.waiting != null,
+    isGone: (_, watched: Watched | ChecksLook) => 'plan' in watched && watched.plan === null,
+    hasNews: ({ context }, watched: Watched | ChecksLook) =>
       'head' in watched && watched.head !== null && watched.head !== context.decision?.head,
+    havePassed: (_, watched: Watched | ChecksLook) =>
+      'checks' in watched && watched.checks.outcome === 'passed',
+    waits: ({ context }, { deployId }: Verdict) =>
+      deployId !== null && context.plan.waitsForChecks === true && context.passed == null,
     isOutdated: (_, { isOutdated }: Verdict) => isOutdated,
     deploys: (_, { deployId }: Verdict) => deployId !== null,
   },
   actions: {
-    recordPlan: assign(({ context }, watched: Watched) => {
+    recordPlan: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('plan' in watched) || watched.plan === null) return context
       const isMoved = watched.plan.source !== context.plan.source
-      const nothing = { decision: null, problem: null, failingSince: null, failures: 0 }
-      return { ...(isMoved && nothing), failedAt: null, plan: watched.plan, deed: null }
+      const nothing = { decision: null, problem: null, failingSince: null, failures: 0, ...noWait }
+      const { obstacle, waitsForChecks } = watched.plan
+      // A head that waited is decided about again.
+      const hasWaited = context.waiting != null && (obstacle !== null || waitsForChecks !== true)
+      const forgets = isMoved || hasWaited
+      return { ...(forgets && nothing), failedAt: null, plan: watched.plan, deed: null }
     }),
-    recordLook: assign(({ context }, watched: Watched) => {
+    recordLook: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('head' in watched)) return context
       const { head, problem, at } = watched
       if (problem !== null) return failed(context, { ...problem, at })
       const failures = head === context.decision?.head ? 0 : context.failures
-      const solved = { problem, failingSince: null, failedAt: null, failures }
-      return { ...solved, found: head, deed: head === null ? 'found no version yet' : `found ${head}` }
+      const deed = head === null ? 'found no version yet' : `found ${head}`
+      return { ...solved, failures, ...noWait, found: head, deed }
     }),
-    recordVerdict: assign(({ context }, { deployId, reason, at }: Verdict) => ({
-      decision: { head: context.found!, at, deployId, reason },
-      found: null,
-      failures: 0,
-      deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
-    })),
+    recordWait: assign(({ context }, { at }: Verdict) => {
+      const head = context.found!
+      const waiting: Wait = { head, since: at, outcome: 'pending' }
+      const decision = { head, at, deployId: null, reason: waitReason }
+      return { ...solved, decision, waiting, found: null, deed: waitReason }
+    }),
+    recordChecks: assign(({ context }, watched: Watched | ChecksLook) => {
+      const { waiting, decision } = context
+      if (!('checks' in watched) || !waiting) return context
+      const { checks, at } = watched
+      const reason = checks.outcome === 'pending' ? waitReason : checks.reason
+      if (checks.outcome === 'passed') return { found: waiting.head, passed: reason, deed: reason }
+      const isRerun = checks.outcome === 'pending' && waiting.outcome !== 'pending'
+      const since = isRerun ? at : waiting.since
+      return {
+        ...solved,
+        waiting: { ...waiting, since, outcome: checks.outcome },
+        passed: null,
+        decision: { ...decision!, at, reason },
+        deed: reason,
+      }
+    }),
+    recordVerdict: assign(({ context }, { deployId, reason: why, at }: Verdict) => {
+      const reason = deployId === null ? why : (context.passed ?? why)
+      return {
+        ...solved,
+        ...noWait,
+        decision: { head: context.found!, at, deployId, reason },
+        found: null,
+        deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
+      }
+    }),
     recordProblem: assign(({ context }, problem: Problem & SlotOutput) => failed(context, problem)),
   },
 })
@@ -134,7 +195,14 @@ function failed({ failingSince, failures }: AutoDeployContext, { at, ...problem 
 }
 
 const service = ({ context: { id, serviceId } }: { context: AutoDeployContext }) => ({ id, serviceId })
-const watchedOf = ({ event }: { event: { output: Watched } }) => event.output
+const watchedOf = ({ event }: { event: { output: Watched | ChecksLook } }) => event.output
+const watchedContext = ({ context }: { context: AutoDeployContext }) => ({
+  plan: context.plan,
+  decision: context.decision,
+  problem: context.problem,
+  failedAt: context.failedAt,
+  failures: context.failures,
+})
 const verdictOf = ({ event }: { event: { output: Verdict } }) => event.output
 
 const changed = [
@@ -149,6 +217,7 @@ export const machine = autoDeploy.createMachine({
     ...input,
     decision: null,
     found: null,
+    ...noWait,
     problem: null,
     failingSince: null,
     failedAt: null,
@@ -159,21 +228,18 @@ export const machine = autoDeploy.createMachine({
   states: {
     planning: {
       description: 'Decides whether to watch the source, or to pause.',
-      always: [{ guard: 'hasObstacle', target: 'paused' }, { target: 'watching' }],
+      always: [
+        { guard: 'hasObstacle', target: 'paused' },
+        { guard: 'isWaiting', target: 'checking' },
+        { target: 'watching' },
+      ],
     },
     watching: {
       description: 'Looks at the source after each push and poll, until it has another head.',
       invoke: {
         id: 'watchSource',
         src: 'watchSource',
-        input: ({ context }) => ({
-          ...service({ context }),
-          plan: context.plan,
-          decision: context.decision,
-          problem: context.problem,
-          failedAt: context.failedAt,
-          failures: context.failures,
-        }),
+        input: ({ context }) => ({ ...service({ context }), ...watchedContext({ context }) }),
         onDone: [
           {
             guard: { type: 'hasNews', params: watchedOf },
@@ -186,6 +252,39 @@ export const machine = autoDeploy.createMachine({
             actions: [
               { type: 'recordPlan', params: watchedOf },
               { type: 'recordLook', params: watchedOf },
+            ],
+          },
+        ],
+      },
+    },
+    checking: {
+      description: 'Waits until the checks of the head have passed, or there is another head.',
+      invoke: {
+        id: 'awaitChecks',
+        src: 'awaitChecks',
+        input: ({ context }) => ({
+          ...service({ context }),
+          ...watchedContext({ context }),
+          waiting: context.waiting!,
+        }),
+        onDone: [
+          {
+            guard: { type: 'hasNews', params: watchedOf },
+            target: 'deciding',
+            actions: { type: 'recordLook', params: watchedOf },
+          },
+          {
+            guard: { type: 'havePassed', params: watchedOf },
+            target: 'deciding',
+            actions: { type: 'recordChecks', params: watchedOf },
+          },
+          { guard: { type: 'isGone', params: watchedOf }, target: 'ended' },
+          {
+            target: 'planning',
+            actions: [
+              { type: 'recordPlan', params: watchedOf },
+              { type: 'recordLook', params: watchedOf },
+              { type: 'recordChecks', params: watchedOf },
             ],
           },
         ],
@@ -212,6 +311,11 @@ export const machine = autoDeploy.createMachine({
         }),
         onDone: [
           { guard: { type: 'isOutdated', params: verdictOf }, target: 'planning' },
+          {
+            guard: { type: 'waits', params: verdictOf },
+            target: 'checking',
+            actions: { type: 'recordWait', params: verdictOf },
+          },
           {
             guard: { type: 'deploys', params: verdictOf },
             target: 'deploying',
@@ -248,7 +352,7 @@ export function toRecord(snapshot: AutoDeploySnapshot) {
   return {
     id,
     service_id: serviceId,
-    status: snapshot.value as 'watching' | 'paused' | 'deciding' | 'deploying' | 'ended',
+    status: snapshot.value as 'watching' | 'checking' | 'paused' | 'deciding' | 'deploying' | 'ended',
     phase: deed,
     source: plan.source,
     obstacle: plan.obstacle,
@@ -258,6 +362,8 @@ export function toRecord(snapshot: AutoDeploySnapshot) {
       deploy_id: decision.deployId,
       reason: decision.reason,
     },
+    /** Of the head that waits for them; null if none does. */
+    checks: snapshot.context.waiting?.outcome ?? null,
     failing_since: failingSince,
     ...problemFields(problem),
     created_at: at,

@@ -14,13 +14,14 @@ const Decision = z
 export const AutoDeploys = z
   .object({
     status: z
-      .enum(['off', 'paused', 'watching', 'failing'])
+      .enum(['off', 'paused', 'watching', 'waiting', 'failing'])
       .describe(
         '`off`: pushes are not deployed. `paused`: they are not deployed until the service is resumed. ' +
-          '`watching`: the next push is deployed. `failing`: the source cannot be read.',
+          '`watching`: the next push is deployed. `waiting`: the newest one is deployed once its checks have ' +
+          'passed. `failing`: the source, or the checks, cannot be read.',
       ),
     reason: text.describe('Why pushes are not deployed; null for `watching`.'),
-    since: time.describe('Since when the source cannot be read; null otherwise.'),
+    since: time.describe('Since when that cannot be read; null otherwise.'),
     decision: Decision.nullable().describe('The newest decision; null before the first.'),
   })
   .meta({ id: 'AutoDeploys', description: 'What the automatic deploys of a service do at present.' })

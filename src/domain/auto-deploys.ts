@@ -14,6 +14,7 @@ type PlannedService = Pick<
   | 'auto_deploy_paused_by'
   | 'branch'
   | 'deleting'
+  | 'deploy_when'
   | 'image'
   | 'poll_seconds'
   | 'repo_url'
@@ -29,13 +30,16 @@ interface Plan {
   pollSeconds: number
   /** Why there are no automatic deploys at present; null if there are. */
   obstacle: Obstacle | null
+  /** A head is deployed once the checks of its commit have passed. */
+  waitsForChecks: boolean
 }
 
 /** Null if the service is deleted or being deleted. */
 export function planOf(service: PlannedService | null): Plan | null {
   if (!service || service.deleting) return null
   const { poll_seconds: pollSeconds = defaultPollSeconds } = service
-  return { source: sourceTextOf(service), pollSeconds, obstacle: obstacleOf(service) }
+  const waitsForChecks = service.repo_url !== null && service.deploy_when === 'checks'
+  return { source: sourceTextOf(service), pollSeconds, obstacle: obstacleOf(service), waitsForChecks }
 }
 
 function sourceTextOf({ repo_url, branch, tag_pattern, image }: PlannedService): string {

@@ -10,6 +10,7 @@ export const unsettableNames = ['type', 'suspended'] as const
 /** Those of the service itself, which no release freezes. */
 type OwnSettingName =
   | 'auto_deploy'
+  | 'deploy_when'
   | 'poll_seconds'
   | 'shared_network'
   | 'skip_ci'
@@ -111,6 +112,17 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
       flags: '--auto-deploy <on|off>',
       help: 'deploy each push to the branch (on), or each new image of the tag (off)',
       value: 'on or off',
+    },
+  },
+  deploy_when: {
+    default: 'push',
+    takesEffect: 'immediately',
+    meaning:
+      '`push`: a new head is deployed at once. `checks`: once the checks of its commit at the git provider ' +
+      'have passed; this needs a git connection. Takes effect immediately. Default push.',
+    flag: {
+      flags: '--deploy-when <push|checks>',
+      help: 'deploy a push at once, or after its checks have passed (push)',
     },
   },
   tag_pattern: {

@@ -74,6 +74,7 @@ export function registrationForm(
   const path = organization ? `/organizations/${organization}/settings/apps/new` : '/settings/apps/new'
   const { origin, hostname, protocol } = new URL(redirectUri)
   const hook = `${origin}/api/v1/hooks/github?connection=${connectionId}`
+  const events = reportsDeploys ? ['push', 'check_suite', 'status'] : ['push']
   const isPublic = protocol === 'https:' && isIP(hostname) === 0 && hostname.includes('.')
   const manifest = {
     name: appName(hostname),
@@ -91,7 +92,7 @@ export function registrationForm(
       ...(reportsDeploys && { statuses: 'write', checks: 'read' }),
     },
     // GitHub refuses one that it cannot reach.
-    ...(isPublic && { hook_attributes: { url: hook, active: true }, default_events: ['push'] }),
+    ...(isPublic && { hook_attributes: { url: hook, active: true }, default_events: events }),
   }
   return { url: `${baseUrl}${path}?state=${state}`, manifest: JSON.stringify(manifest) }
 }

@@ -16,6 +16,8 @@ export interface HookEvent {
   event: string
   /** Null for another event. */
   push: Push | null
+  /** The addresses of the repository whose checks changed; empty for another event. */
+  checked: string[]
 }
 
 export interface Push {
@@ -71,40 +73,64 @@ function keyOf(secret: string): Buffer | string {
   return secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret
 }
 
-const names: Record<ProviderName, { event: string; ids: string[]; pushes: string[] }> = {
-  github: { event: 'x-github-event', ids: ['x-github-delivery'], pushes: ['push'] },
-  gitea: { event: 'x-gitea-event', ids: ['x-gitea-delivery'], pushes: ['push'] },
+interface Names {
+  event: string
+  ids: string[]
+  pushes: string[]
+  /** Events about the checks of a commit. */
+  checks: string[]
+}
+
+const names: Record<ProviderName, Names> = {
+  github: {
+    event: 'x-github-event',
+    ids: ['x-github-delivery'],
+    pushes: ['push'],
+    checks: ['check_suite', 'status'],
+  },
+  gitea: { event: 'x-gitea-event', ids: ['x-gitea-delivery'], pushes: ['push'], checks: ['status'] },
   gitlab: {
     event: 'x-gitlab-event',
     ids: ['idempotency-key', 'x-gitlab-event-uuid'],
     pushes: ['Push Hook', 'Tag Push Hook'],
+    checks: ['Pipeline Hook'],
   },
 }
 
 const address = z.string().max(2048).nullish()
 const id = z.int().positive().nullish()
-const Payload = z.object({
+const About = z.object({
+  repository: z.object({ id, clone_url: address, ssh_url: address, html_url: address }).nullish(),
+  project: z.object({ id, git_http_url: address, git_ssh_url: address, web_url: address }).nullish(),
+})
+const Pushed = About.extend({
   ref: z.string().max(1024),
   before: z.string().max(64),
   after: z.string().max(64),
-  repository: z.object({ id, clone_url: address, ssh_url: address, html_url: address }).nullish(),
-  project: z.object({ id, git_http_url: address, git_ssh_url: address, web_url: address }).nullish(),
 })
 
 /** Null for a body that is no event of this provider. */
 export function readEvent(provider: ProviderName, { headers, body }: HookRequest): HookEvent | null {
-  const { event: eventName, ids, pushes } = names[provider]
+  const { event: eventName, ids, pushes, checks } = names[provider]
   const event = headers.get(eventName)?.slice(0, 100)
   if (event === undefined) return null
   const deliveryId = ids.flatMap((name) => headers.get(name)?.slice(0, 100) ?? [])[0] ?? null
-  if (!pushes.includes(event)) return { deliveryId, event, push: null }
-  const payload = Payload.safeParse(parse(headers, body))
+  const other = { deliveryId, event, push: null, checked: [] }
+  if (checks.includes(event)) {
+    const about = About.safeParse(parse(headers, body))
+    return about.success ? { ...other, checked: addressesIn(about.data) } : null
+  }
+  if (!pushes.includes(event)) return other
+  const payload = Pushed.safeParse(parse(headers, body))
   if (!payload.success) return null
   const { ref, before, after, repository, project } = payload.data
-  const repositories = Object.values({ ...repository, ...project }).filter((one) => typeof one === 'string')
   const number = repository?.id ?? project?.id ?? null
   const repositoryId = number === null ? null : String(number)
-  return { deliveryId, event, push: { ref, before, after, repositories, repositoryId } }
+  return { ...other, push: { ref, before, after, repositories: addressesIn(payload.data), repositoryId } }
+}
+
+function addressesIn({ repository, project }: z.output<typeof About>): string[] {
+  return Object.values({ ...repository, ...project }).filter((one) => typeof one === 'string')
 }
 
 /** JSON, or a form whose field `payload` is JSON, as GitHub sends it on request. */

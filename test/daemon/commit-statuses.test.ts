@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { runBerth } from '../support/cli/berth.ts'
 import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { finishedDeploy, pageApp, until } from '../support/daemon/service.ts'
+import { addStatus } from '../support/git/git-provider/state.ts'
 import { createGitProvider, type FakeProvider } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
@@ -108,4 +109,41 @@ test('a report that the provider refuses is a warning of the deploy, not a failu
   await until('the end', async () => (await api.get(`/actors/${id}`)).status === 'failed')
   const last = (await api.get(`/actors/${id}/history`)).at(-1)
   assert.match(last.phase, /^success was refused: Gitea at .* responded with 403/)
+})
+
+test('a push waits for its checks, and is deployed when they have passed', async (t) => {
+  const { repository, first, provider, daemon, settings } = await openShop(t)
+  const { api } = daemon
+  const { latest_deploy } = await api.post('/services', settings)
+  await finishedDeploy(api, latest_deploy.id)
+  const berth = (...args: string[]) => runBerth(t, args, { daemon })
+  await berth('update', 'shop', '--deploy-when', 'checks')
+  const head = repository.commit('Two', { 'www/index.html': 'two' })
+  const ci = { repository: 'ada/shop', sha: head, context: 'ci/test', description: '', targetUrl: '' }
+  addStatus(provider.state, { ...ci, state: 'pending' })
+  const look = (poll_seconds: number) => api.call('PATCH', '/services/shop', { poll_seconds })
+  await look(1000)
+  const read = async () => (await api.get('/services/shop')).auto_deploys
+  await until('the wait', async () => (await read()).status === 'waiting')
+  assert.deepEqual((await read()).decision.reason, 'it waits for its checks')
+  const shown = (await berth('show', 'shop')).stdout
+  assert.match(shown, /^auto deploy +waiting: it waits for its checks$/m)
+  assert.match(shown, /^deploy when +the checks of a push have passed$/m)
+
+  await daemon.kill()
+  addStatus(provider.state, { ...ci, state: 'failure' })
+  await daemon.start()
+  await until('the failure', async () => (await read()).decision?.reason === 'its check ci/test failed')
+  assert.equal((await api.get('/services/shop/deploys')).length, 1)
+
+  // The checks run again and pass; a change of the service looks at them at once.
+  addStatus(provider.state, { ...ci, state: 'success' })
+  await look(1001)
+  const { deploy_id, reason } = await until('the decision', async () => {
+    const { decision } = await read()
+    return decision?.deploy_id && decision
+  })
+  const deploy = await finishedDeploy(api, deploy_id)
+  assert.deepEqual([deploy.status, deploy.commit_sha, reason], ['live', head, 'its checks passed'])
+  assert.notEqual(head, first)
 })

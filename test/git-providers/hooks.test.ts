@@ -74,6 +74,7 @@ test('a push names its branch and its repository, also in a form', () => {
       repositories: ['https://github.com/ada/shop.git', 'git@github.com:ada/shop.git'],
       repositoryId: '1',
     },
+    checked: [],
   }
   assert.deepEqual(readEvent('github', request(event, body)), wanted)
   const asForm = { ...event, 'content-type': 'application/x-www-form-urlencoded' }
@@ -94,9 +95,24 @@ test('a push names its branch and its repository, also in a form', () => {
   assert.equal(gitlab?.deliveryId, 'i')
 })
 
+test('events about checks name their repository', () => {
+  const { repository } = push
+  const project = { git_http_url: 'https://gitlab.com/ada/shop.git' }
+  const sent = Buffer.from(JSON.stringify({ repository, sha: push.after }))
+  for (const event of ['status', 'check_suite']) {
+    const found = readEvent('github', request({ 'x-github-event': event }, sent))
+    assert.deepEqual(found?.checked, [repository.clone_url, repository.ssh_url])
+    assert.equal(found?.push, null)
+  }
+  const pipeline = Buffer.from(JSON.stringify({ project, object_kind: 'pipeline' }))
+  const found = readEvent('gitlab', request({ 'x-gitlab-event': 'Pipeline Hook' }, pipeline))
+  assert.deepEqual(found?.checked, [project.git_http_url])
+  assert.equal(readEvent('gitea', request({ 'x-gitea-event': 'status' }, Buffer.from('[]'))), null)
+})
+
 test('other events have no push, and other bodies are no event', () => {
   const ping = readEvent('github', request({ 'x-github-event': 'ping' }, Buffer.from('{')))
-  assert.deepEqual(ping, { deliveryId: null, event: 'ping', push: null })
+  assert.deepEqual(ping, { deliveryId: null, event: 'ping', push: null, checked: [] })
   assert.equal(readEvent('github', request({}, body)), null)
   const event = { 'x-gitea-event': 'push' }
   for (const text of ['', '{', '[]', 'null', '{"ref":1}', `{"ref":"${'x'.repeat(2000)}"}`])

@@ -22,6 +22,7 @@ const at = '2026-01-01T01:00:00.000Z'
 const later = '2026-01-01T02:00:00.000Z'
 const plan: AutoDeployPlan = { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null }
 const rolledBack: AutoDeployPlan = { ...plan, obstacle: 'rolled_back' }
+const onChecks: AutoDeployPlan = { ...plan, waitsForChecks: true }
 const own = { id: 'aut-1', serviceId: 'svc-1' }
 const unread = { code: 'git_remote_unreachable', message: 'cannot read it' }
 
@@ -30,6 +31,10 @@ const failed = (when = at, problem = unread) => ({ at: when, head: null, problem
 const planned = (next: AutoDeployPlan | null) => ({ at, plan: next })
 const deploys = { at, deployId: 'dep-1', reason: 'the branch has a new head', isOutdated: false }
 const skips = { at, deployId: null, reason: 'its message asks for no deploy', isOutdated: false }
+const seen = (outcome: string, reason?: string, when = later) => ({ at: when, checks: { outcome, reason } })
+const pending = seen('pending')
+const passed = seen('passed', 'its checks passed')
+const checksFailed = seen('failed', 'its check test failed')
 const outdated = { at, deployId: null, reason: '', isOutdated: true }
 
 /** Returns these results in order, then waits. */
@@ -48,12 +53,14 @@ const asMade: AutoDeployRecord = {
   source: plan.source,
   obstacle: null,
   decision: null,
+  checks: null,
   failing_since: null,
   error: null,
   error_code: null,
   error_details: null,
   created_at: made,
 }
+const waitsFor = 'it waits for its checks'
 const deployed = { head: 'a1', at, deploy_id: 'dep-1', reason: deploys.reason }
 const failing = {
   ...asMade,
@@ -62,6 +69,15 @@ const failing = {
   error: 'cannot read it',
   error_code: 'git_remote_unreachable' as const,
 }
+
+const waiting: AutoDeployRecord = {
+  ...asMade,
+  status: 'checking',
+  phase: waitsFor,
+  decision: { head: 'a1', at, deploy_id: null, reason: waitsFor },
+  checks: 'pending',
+}
+const toChecks = ['watching', 'deciding', 'checking']
 
 interface Telling {
   effects: Record<string, TestEffect>
@@ -154,6 +170,183 @@ const views: Record<string, () => Telling> = {
     states: ['watching', 'deciding', 'watching'],
     record: { ...asMade, source: 'https://git.test/other' },
   }),
+  'waits for checks': () => ({
+    from: onChecks,
+    effects: { watchSource: inTurn(found('a1')), decide: inTurn(deploys) },
+    states: toChecks,
+    record: waiting,
+  }),
+  'does not wait for the checks of a head that is not deployed': () => ({
+    from: onChecks,
+    effects: { watchSource: inTurn(found('a1')), decide: inTurn(skips) },
+    states: ['watching', 'deciding', 'watching'],
+    record: {
+      ...asMade,
+      phase: 'no deploy: its message asks for no deploy',
+      decision: { ...deployed, deploy_id: null, reason: skips.reason },
+    },
+  }),
+  'decides again once the checks have passed': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys, deploys),
+      awaitChecks: inTurn(passed),
+    },
+    states: [...toChecks, 'deciding', 'deploying'],
+    record: {
+      ...asMade,
+      status: 'deploying',
+      phase: 'began dep-1: its checks passed',
+      decision: { ...deployed, reason: 'its checks passed' },
+    },
+  }),
+  'deploys nothing that was deployed during the checks': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys, { ...skips, reason: 'dep-2 has this version' }),
+      awaitChecks: inTurn(passed),
+    },
+    states: [...toChecks, 'deciding', 'watching'],
+    record: {
+      ...asMade,
+      phase: 'no deploy: dep-2 has this version',
+      decision: { ...deployed, deploy_id: null, reason: 'dep-2 has this version' },
+    },
+  }),
+  'looks at the checks again if the head may have changed': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys, outdated),
+      awaitChecks: inTurn(passed),
+    },
+    states: [...toChecks, 'deciding', 'checking'],
+    record: { ...waiting, phase: 'its checks passed' },
+  }),
+  'keeps looking after a failed check': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(checksFailed),
+    },
+    states: toChecks,
+    record: {
+      ...waiting,
+      phase: 'its check test failed',
+      decision: { ...waiting.decision!, at: later, reason: 'its check test failed' },
+      checks: 'failed',
+    },
+  }),
+  'waits again when the checks run again': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(checksFailed, pending),
+    },
+    states: toChecks,
+    record: { ...waiting, decision: { ...waiting.decision!, at: later } },
+  }),
+  'deploys what turned green at last': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys, deploys),
+      awaitChecks: inTurn(checksFailed, passed),
+    },
+    states: [...toChecks, 'deciding', 'deploying'],
+    record: {
+      ...asMade,
+      status: 'deploying',
+      phase: 'began dep-1: its checks passed',
+      decision: { ...deployed, reason: 'its checks passed' },
+    },
+  }),
+  'finds a newer head during the checks': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(found('b2')),
+    },
+    states: [...toChecks, 'deciding'],
+    record: { ...waiting, status: 'deciding', phase: 'found b2', checks: null },
+  }),
+  'cannot read the checks': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(failed()),
+    },
+    states: toChecks,
+    record: {
+      ...waiting,
+      phase: 'failed: cannot read it',
+      failing_since: at,
+      error: 'cannot read it',
+      error_code: 'git_remote_unreachable',
+    },
+  }),
+  'can read the checks again': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(failed(), pending),
+    },
+    states: toChecks,
+    record: { ...waiting, decision: { ...waiting.decision!, at: later } },
+  }),
+  'is paused during the checks, and decides again when it is resumed': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1'), found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(planned({ ...onChecks, obstacle: 'suspended' })),
+      awaitPlan: inTurn(planned(onChecks)),
+    },
+    states: [...toChecks, 'paused', 'watching', 'deciding'],
+    record: { ...asMade, status: 'deciding', phase: 'found a1' },
+  }),
+  'polls at another interval during the checks': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(planned({ ...onChecks, pollSeconds: 60 })),
+    },
+    states: toChecks,
+    record: { ...waiting, phase: null },
+  }),
+  'no longer waits for checks': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1'), found('a1')),
+      decide: inTurn(deploys, deploys),
+      awaitChecks: inTurn(planned(plan)),
+    },
+    states: [...toChecks, 'watching', 'deciding', 'deploying'],
+    record: {
+      ...asMade,
+      status: 'deploying',
+      phase: 'began dep-1: the branch has a new head',
+      decision: deployed,
+    },
+  }),
+  'has lost its service during the checks': () => ({
+    from: onChecks,
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      awaitChecks: inTurn(planned(null)),
+    },
+    states: [...toChecks, 'ended'],
+    record: { ...waiting, status: 'ended' },
+  }),
   'has lost its service': () => ({
     effects: { watchSource: inTurn(planned(null)) },
     states: ['watching', 'ended'],
@@ -174,7 +367,7 @@ for (const [what, tell] of Object.entries(views)) {
   test(`an automatic deploy that ${what} shows just that, and continues from there`, async () => {
     const { effects, from = plan, states, record } = tell()
     const whole = runMachine(machine, effects, { input: { ...own, plan: from, at: made } })
-    for (let turns = 0; turns < 6; turns++) await tick()
+    for (let turns = 0; turns < 10; turns++) await tick()
     assert.deepEqual([whole.states, recordOf(whole)], [states, record])
     const snapshot = whole.snapshots.at(-1)!
     whole.actor.stop()
@@ -195,10 +388,12 @@ for (const [what, tell] of Object.entries(views)) {
     assert.deepEqual([pathOf(run.actor.getSnapshot().value), recordOf(run)], [states.at(-1), record])
     const { context } = run.actor.getSnapshot() as AutoDeploySnapshot
     const { decision, problem, failedAt, failures } = context
+    const watched = { ...own, plan: context.plan, decision, problem, failedAt, failures }
     const inputs: Record<string, unknown> = {
-      watching: ['watchSource', { ...own, plan: context.plan, decision, problem, failedAt, failures }],
+      watching: ['watchSource', watched],
+      checking: ['awaitChecks', { ...watched, waiting: context.waiting }],
       paused: ['awaitPlan', { ...own, plan: context.plan }],
-      deciding: ['decide', { ...own, head: 'a1', isFirst: true }],
+      deciding: ['decide', { ...own, head: context.found, isFirst: decision === null }],
       deploying: ['beginDeploy', { ...own, head: 'a1', deployId: 'dep-1' }],
     }
     const last = states.at(-1)!

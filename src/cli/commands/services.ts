@@ -164,12 +164,13 @@ function showService(out: Output, service: Service): void {
 }
 
 function autoDeployFacts(service: Service): Fact[] {
-  const { auto_deploys, poll_seconds, skip_ci, watch_paths } = service
+  const { auto_deploys, deploy_when, poll_seconds, skip_ci, watch_paths } = service
   const { status, decision } = auto_deploys
   const style = status === 'failing' || status === 'paused' ? 'yellow' : null
   return [
     ['auto deploy', autoDeployText(service), style],
     ['skip ci', skip_ci ? 'a head with [skip ci] is not deployed' : null],
+    ['deploy when', deploy_when === 'checks' ? 'the checks of a push have passed' : null],
     ['watch paths', watch_paths.join(', ')],
     ['poll', poll_seconds === 300 ? null : poll_seconds === 0 ? 'never' : duration(poll_seconds * 1000)],
     ['last push', decision && `${decision.head.slice(0, 7)}, ${age(decision.at)}: ${decisionText(decision)}`],

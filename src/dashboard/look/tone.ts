@@ -3,7 +3,7 @@
 export type Tone = 'waiting' | 'working' | 'healthy' | 'unhealthy' | 'failed' | 'stopped' | 'parked'
 
 const statusesOf: Record<Tone, string> = {
-  waiting: 'queued pending waiting paused not_deployed redirect',
+  waiting: 'queued pending waiting paused following not_deployed redirect',
   working:
     'running deploying creating restarting starting started checking ordering installing undoing draining ' +
     'deleting upgrading stopping releasing measuring removing folding sending deciding',

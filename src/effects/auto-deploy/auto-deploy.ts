@@ -7,6 +7,7 @@ import { codeOf, messageOf } from '../../errors.ts'
 import { byServer } from '../by.ts'
 import { isoNow } from '../iso-now.ts'
 import { sourceOf } from './attempts.ts'
+import { awaitChecks } from './checks.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { decide } from './verdict.ts'
 import { awaitPlan, watchSource } from './watch.ts'
@@ -19,6 +20,7 @@ export function autoDeployEffects(ports: AutoDeployPorts): Effects<typeof machin
   return {
     watchSource: (input, signal) => watchSource(ports, looks, input, signal),
     awaitPlan: (input, signal) => awaitPlan(ports, input, signal),
+    awaitChecks: (input, signal) => awaitChecks(ports, looks, input, signal),
     decide: (input, signal) =>
       decide(ports, input, signal).catch(async (error: unknown) => {
         signal.throwIfAborted()
@@ -59,6 +61,7 @@ async function beginDeploy({ storage, actors, settings }: AutoDeployPorts, reque
   }
 }
 
-function cause({ image, branch }: ServiceRow): string {
+function cause({ image, branch, tag_pattern }: ServiceRow): string {
+  if (image === null && tag_pattern) return `a tag that matches ${tag_pattern}`
   return image === null ? `a push to ${branch ?? 'the default branch'}` : `a new image of ${image}`
 }

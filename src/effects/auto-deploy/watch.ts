@@ -12,12 +12,12 @@ import { isoNow } from '../iso-now.ts'
 import { readHead } from './head.ts'
 import type { AutoDeployPorts } from './ports.ts'
 
-interface PlanInput {
+export interface PlanInput {
   serviceId: string
   plan: AutoDeployPlan
 }
 
-interface WatchInput extends WatchedContext {
+export interface WatchInput extends WatchedContext {
   id: string
   serviceId: string
 }
@@ -25,9 +25,9 @@ interface WatchInput extends WatchedContext {
 const firstRetryMs = 30_000
 const maxRetryMs = 10 * 60_000
 /** The longest wait of a timer. */
-const maxPauseMs = 24 * 60 * 60_000
+export const maxPauseMs = 24 * 60 * 60_000
 
-const retryMs = (failures: number) => Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs)
+export const retryMs = (failures: number) => Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs)
 
 /** Ends with a head that is not decided about yet, with a new or a solved problem, or with a new plan. */
 export async function watchSource(
@@ -58,7 +58,10 @@ export async function watchSource(
 }
 
 /** To deliveries that brought nothing new. */
-function answerOf({ problem }: Found, decision: WatchedContext['decision']): HookDecision {
+export function answerOf(
+  { problem }: Pick<Found, 'problem'>,
+  decision: WatchedContext['decision'],
+): HookDecision {
   const at = isoNow()
   if (problem !== null) return { at, deploy_id: null, reason: problem.message }
   if (decision === null) return { at, deploy_id: null, reason: 'no tag matches yet' }
@@ -77,7 +80,7 @@ export function awaitPlan(
  * Calls `step` until it returns an outcome instead of how long to wait, in ms; ends with a new plan. It is
  * woken by changes of the service and of git connections.
  */
-async function followPlan<Outcome extends object>(
+export async function followPlan<Outcome extends object>(
   { storage }: AutoDeployPorts,
   { serviceId, plan }: PlanInput,
   signal: AbortSignal,
@@ -113,8 +116,12 @@ async function followPlan<Outcome extends object>(
 }
 
 function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
+  const { source, pollSeconds, obstacle, waitsForChecks = false } = one
   return (
-    one.source === other.source && one.pollSeconds === other.pollSeconds && one.obstacle === other.obstacle
+    source === other.source &&
+    pollSeconds === other.pollSeconds &&
+    obstacle === other.obstacle &&
+    waitsForChecks === (other.waitsForChecks ?? false)
   )
 }
 
@@ -123,21 +130,25 @@ interface Found {
   problem: Problem | null
 }
 
-/** A failure is a result, because the source may be read again later. A bug is not. */
-async function lookAt(
+export async function lookAt(
   ports: AutoDeployPorts,
   service: ServiceRow,
-  { id, decision }: WatchInput,
+  { id, decision }: Pick<WatchInput, 'decision' | 'id'>,
   signal: AbortSignal,
 ): Promise<Found> {
   try {
     const head = (await readHead(ports, service, id, signal)) ?? decision?.head ?? null
     return { head, problem: null }
   } catch (error) {
-    signal.throwIfAborted()
-    const code = codeOf(error)
-    if (code === 'internal_error' || code === 'commit_failed') throw error
-    const details = error instanceof Failure ? error.facts : undefined
-    return { head: null, problem: { code, message: messageOf(error), ...(details && { details }) } }
+    return { head: null, problem: problemOf(error, signal) }
   }
+}
+
+/** A failure is a result, because the source may be read again later. A bug is not. */
+export function problemOf(error: unknown, signal: AbortSignal): Problem {
+  signal.throwIfAborted()
+  const code = codeOf(error)
+  if (code === 'internal_error' || code === 'commit_failed') throw error
+  const details = error instanceof Failure ? error.facts : undefined
+  return { code, message: messageOf(error), ...(details && { details }) }
 }

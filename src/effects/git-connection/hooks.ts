@@ -3,7 +3,7 @@
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { obstacleText, planOf } from '../../domain/auto-deploys.ts'
+import { autoDeployIdOf, obstacleText, planOf } from '../../domain/auto-deploys.ts'
 import { Failure, invalidRequest } from '../../errors.ts'
 import { parseRepositoryUrl, repositoryKey } from '../../git/repository.ts'
 import type { ProviderName } from '../../git-providers/base-url.ts'
@@ -40,16 +40,16 @@ export async function receiveDelivery(
   }
   const found = readEvent(provider, sent)
   if (found === null) throw invalidRequest(`the body is no event of ${provider}`)
-  const { event, push, deliveryId } = found
+  const { event, push, checked, deliveryId } = found
   for (const { name, from, to } of push === null ? [] : await followRepository(storage, signer.id, push))
     logger.warn({ service: name, from, to }, 'a repository was renamed: its service uses the new address')
-  const services = push === null ? [] : servicesOf(storage, push)
+  const services = push === null ? waitingOf(storage, checked) : servicesOf(storage, push)
   const refusal = services.length > 0 ? null : refusalOf(event, push)
   const id = storage.ids.newId('dlv')
   const about = { id, provider, connection_id: signer.id, delivery_id: deliveryId, event, refusal }
   const former = await storage.hookDeliveries.keep({
     ...about,
-    repository: push && (keysOf(push)[0] ?? null),
+    repository: keysOf(push?.repositories ?? checked)[0] ?? null,
     ref: push?.ref ?? null,
     before: push?.before ?? null,
     after: push?.after ?? null,
@@ -78,11 +78,25 @@ export function hookSecretOf({ gitConnections, hookKeys }: Storage, id: string) 
 function servicesOf({ services }: Storage, push: Push): ServiceRow[] {
   const branch = nameIn(push, branches)
   const isTag = nameIn(push, tags) !== null
-  const keys = new Set(keysOf(push))
-  return services.list().filter(({ repo_url, branch: own, tag_pattern, deleting }) => {
-    const isFollowed = tag_pattern ? isTag : branch !== null && (own ?? branch) === branch
-    if (repo_url === null || deleting || !isFollowed) return false
-    const key = repositoryKey(parseRepositoryUrl(repo_url))
+  return withRepository(services.list(), push.repositories).filter(
+    ({ branch: own, tag_pattern, deleting }) => {
+      const isFollowed = tag_pattern ? isTag : branch !== null && (own ?? branch) === branch
+      return isFollowed && !deleting
+    },
+  )
+}
+
+/** Those with a head that waits for checks: to the others, they are no news. */
+function waitingOf({ services, actors }: Storage, repositories: string[]): ServiceRow[] {
+  return withRepository(services.list(), repositories).filter(
+    ({ id }) => actors.record<'auto-deploy'>(autoDeployIdOf(id))?.status === 'checking',
+  )
+}
+
+function withRepository(services: ServiceRow[], repositories: string[]): ServiceRow[] {
+  const keys = new Set(keysOf(repositories))
+  return services.filter(({ repo_url }) => {
+    const key = repo_url === null ? null : repositoryKey(parseRepositoryUrl(repo_url))
     return key !== null && keys.has(key)
   })
 }

@@ -11,9 +11,9 @@ export interface RenamedSource {
   to: string
 }
 
-/** The keys of those addresses of the push that can be addresses of a repository. */
-export function keysOf(push: Push): string[] {
-  return addressesOf(push).map(({ key }) => key)
+/** The keys of those that can be addresses of a repository. */
+export function keysOf(repositories: string[]): string[] {
+  return addressesOf(repositories).map(({ key }) => key)
 }
 
 /** Returns what it changed. Repeated after a crash, it changes the rest. */
@@ -22,7 +22,7 @@ export async function followRepository(
   connectionId: string,
   push: Push,
 ): Promise<RenamedSource[]> {
-  const addresses = addressesOf(push)
+  const addresses = addressesOf(push.repositories)
   const key = addresses[0]?.key
   if (push.repositoryId === null || key === undefined) return []
   const former = hookRepositories.keyOf(connectionId, push.repositoryId)
@@ -40,7 +40,7 @@ export async function followRepository(
   return renamed
 }
 
-function addressesOf({ repositories }: Push): { repository: RepositoryUrl; key: string }[] {
+function addressesOf(repositories: string[]): { repository: RepositoryUrl; key: string }[] {
   return repositories.flatMap((url) => {
     try {
       const repository = parseRepositoryUrl(url)

@@ -21,5 +21,7 @@ export function toAutoDeploys({ actors }: Storage, service: ServiceRow): AutoDep
   }
   const error = record?.error ?? null
   if (error !== null) return { status: 'failing', reason: error, since: record!.failing_since, decision }
+  if (record?.checks === 'pending')
+    return { status: 'waiting', reason: decision!.reason, since: null, decision }
   return { status: 'watching', reason: null, since: null, decision }
 }

@@ -63,6 +63,7 @@ export function toService(
     init,
     protocol,
     use_git_connection: row.use_git_connection ?? true,
+    deploy_when: row.deploy_when ?? 'push',
     poll_seconds: row.poll_seconds ?? defaultPollSeconds,
     tag_pattern: row.tag_pattern ?? null,
     skip_ci: row.skip_ci ?? false,

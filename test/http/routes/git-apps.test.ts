@@ -400,6 +400,7 @@ test('an app that reports deploys may write statuses and read checks, and only s
   const { manifest } = registerApp(fake, started)
   const read = { contents: 'read', metadata: 'read' }
   assert.deepEqual(manifest.default_permissions, { ...read, statuses: 'write', checks: 'read' })
+  assert.deepEqual(manifest.default_events, ['push', 'check_suite', 'status'])
   assert.equal(connectionOf(started).report_deploys, true)
 })
 

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { autoDeployIdOf } from '../../../src/domain/auto-deploys.ts'
 import type { Body } from '../../support/daemon/api.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
+import { transitionOf } from '../../support/storage/store-fixtures.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
 const zeros = '0'.repeat(40)
@@ -242,4 +244,20 @@ test('a deploy hook needs the id and the key of its service, which can be replac
   assert.equal((await run(`${id}?key=${hook.key}`)).status, 404)
   await call('POST', '/services/shop/suspend')
   assert.equal((await run(`${id}?key=${next.key}`)).status, 409)
+})
+
+test('an event about checks wakes only a service that waits for them', async (t) => {
+  const { create, send, shop, deliveries, storage } = await openHook(t)
+  const { id } = await create({ ...shop, deploy_when: 'checks' })
+  await create({ ...shop, name: 'busy', deploy_when: 'checks' })
+  const waiting = { id: autoDeployIdOf(id as string), kind: 'auto-deploy', service_id: id as string }
+  await storage.actors.create(transitionOf(waiting, { status: 'checking' }))
+  const repository = { clone_url: 'https://github.com/Ada/Shop.git' }
+  const { body } = await send({ repository }, { event: 'check_suite' })
+  assert.equal(body.result, 'accepted')
+  assert.deepEqual(storage.hookDeliveries.openOf(id as string), [body.id])
+  assert.deepEqual(await deliveries('busy'), [])
+  const other = { repository: { clone_url: 'https://github.com/ada/other' } }
+  const ignored = await send(other, { event: 'check_suite' })
+  assert.deepEqual([ignored.status, ignored.body.reason], [200, 'nothing to do: event check_suite'])
 })

@@ -48,6 +48,7 @@ test('a new service has every field, with the defaults', async (t) => {
     timeout_seconds: null,
     instances: 1,
     auto_deploy: true,
+    deploy_when: 'push',
     watch_paths: [],
     poll_seconds: 300,
     tag_pattern: null,

@@ -40,6 +40,7 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     input: { ...owned, plan: { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null } },
     context: {
       found: 'a1',
+      waiting: { head: 'a1', since: at, outcome: 'pending' },
       decision: { head: 'a1', at, deployId: 'dep-2', reason: 'the branch has a new head' },
     },
   },

@@ -79,7 +79,7 @@ function repositoryResponse(
     if (!may(token, 'statuses', ['write'])) return token.kind === 'installation' ? forbidden : notFound
     return createStatus(state, repository, created, JSON.parse(body))
   }
-  const [, sha, what] = /^commits\/([0-9a-f]{40})\/(status|check-runs)$/.exec(rest) ?? []
+  const [, sha, what] = /^commits\/([0-9a-f]{40})\/(status|check-runs|check-suites)$/.exec(rest) ?? []
   if (sha === undefined || method !== 'GET') return notFound
   const permission = what === 'status' ? 'statuses' : 'checks'
   if (!may(token, permission, ['read', 'write'])) return forbidden
@@ -95,6 +95,23 @@ function repositoryResponse(
     return { status: 200, body: { state: 'pending', sha, total_count: all.length, statuses } }
   }
   const runs = state.checks.get(sha) ?? []
+  if (what === 'check-suites') {
+    const isOpen = runs.some(({ status }) => status !== 'completed')
+    const latest_check_runs_count = runs.length
+    const suite = {
+      id: 1,
+      status: isOpen ? 'in_progress' : 'completed',
+      conclusion: null,
+      latest_check_runs_count,
+    }
+    // Of an app that does not check this repository.
+    const idle = { id: 2, status: 'queued', conclusion: null, latest_check_runs_count: 0 }
+    const suites = [
+      { ...suite, app: { name: 'Actions' } },
+      { ...idle, app: { name: 'Idle' } },
+    ]
+    return { status: 200, body: { total_count: 2, check_suites: suites } }
+  }
   return { status: 200, body: { total_count: runs.length, check_runs: runs.slice(from, from + size) } }
 }
 

@@ -1,0 +1,131 @@
+// Waits for the checks of a head, and looks for a newer one at the same time.
+import type { LimitFunction } from 'p-limit'
+import type { Checks, ChecksLook, Wait, Watched } from '../../../machines/auto-deploy.ts'
+import type { Problem } from '../../../machines/problem.ts'
+import type { ServiceRow } from '../../../storage/services.ts'
+import { Failure } from '../../errors.ts'
+import { type Check, readChecks } from '../../git-providers/checks.ts'
+import { askAboutRepository } from '../git-connection/repository-requests.ts'
+import { servingOf } from '../git-connection/service-access.ts'
+import { isoNow } from '../iso-now.ts'
+import type { AutoDeployPorts } from './ports.ts'
+import { answerOf, followPlan, lookAt, maxPauseMs, problemOf, retryMs, type WatchInput } from './watch.ts'
+
+interface ChecksInput extends WatchInput {
+  waiting: Wait
+}
+
+/** A provider shows the first check of a commit some time after the push. */
+const noneMs = 60_000
+const lateMs = 2 * 60 * 60_000
+const firstPauseMs = 5_000
+const longestPauseMs = 2 * 60_000
+/** After a failure: somebody may run the checks again. */
+const settledPauseMs = 10 * 60_000
+
+/** Ends with a newer head, another outcome of the checks, a new or a solved problem, or with a new plan. */
+export async function awaitChecks(
+  ports: AutoDeployPorts,
+  looks: LimitFunction,
+  input: ChecksInput,
+  signal: AbortSignal,
+): Promise<Watched | ChecksLook> {
+  const { hookDeliveries } = ports.storage
+  const { plan, decision, problem, failedAt, waiting } = input
+  let { failures } = input
+  let sourceDueAt = 0
+  let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + retryMs(failures)
+  return followPlan<Watched | ChecksLook>(ports, input, signal, async (service, isWoken) => {
+    const asked = hookDeliveries.openOf(service.id)
+    const isAsked = asked.length > 0 || (isWoken && problem !== null)
+    const waitMs = Math.min(sourceDueAt, dueAt) - Date.now()
+    if (waitMs > 0 && !isAsked) return Math.min(waitMs, maxPauseMs)
+    let checks: Checks | Problem | null = null
+    if (isAsked || sourceDueAt <= Date.now()) {
+      const source = await looks(() => lookAt(ports, service, input, signal))
+      if (source.head !== null && source.head !== waiting.head) return { ...source, at: isoNow() }
+      sourceDueAt =
+        Date.now() + (source.problem ? retryMs(failures + 1) : plan.pollSeconds * 1000 || maxPauseMs)
+      checks = source.problem
+    }
+    if (isAsked || dueAt <= Date.now()) checks ??= await readOutcome(ports, service, waiting, signal)
+    if (checks !== null && 'code' in checks) {
+      if (checks.message !== problem?.message) return { head: null, problem: checks, at: isoNow() }
+      failures++
+      dueAt = Date.now() + retryMs(failures)
+    } else if (checks !== null) {
+      if (problem !== null || !isSame(checks, waiting, decision?.reason)) return { checks, at: isoNow() }
+      dueAt = Date.now() + pauseOf(waiting)
+    }
+    const answer = answerOf({ problem }, decision)
+    if (asked.length > 0) await hookDeliveries.settle(service.id, asked, answer)
+    return Math.min(Math.max(0, Math.min(sourceDueAt, dueAt) - Date.now()), maxPauseMs)
+  })
+}
+
+function isSame(checks: Checks, { outcome }: Wait, reason: string | undefined): boolean {
+  // What took too long is reported once.
+  if (checks.outcome === 'pending') return outcome === 'pending' || outcome === 'late'
+  return checks.outcome === outcome && checks.reason === reason
+}
+
+/** Short at first, because most checks take minutes. */
+function pauseOf({ since, outcome }: Wait): number {
+  if (outcome !== 'pending') return settledPauseMs
+  const waitedMs = Date.now() - Date.parse(since)
+  return Math.max(firstPauseMs, Math.min(waitedMs / 10, longestPauseMs))
+}
+
+async function readOutcome(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  waiting: Wait,
+  signal: AbortSignal,
+): Promise<Checks | Problem> {
+  try {
+    return outcomeOf(await readFor(ports, service, waiting.head, signal), waiting)
+  } catch (error) {
+    return problemOf(error, signal)
+  }
+}
+
+/** Throws `git_authorization_rejected` without a connection that may read them. */
+async function readFor(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  sha: string,
+  signal: AbortSignal,
+): Promise<Check[]> {
+  const serving = servingOf(ports.storage, service, service.repo_url)
+  if (serving === null) {
+    const text = `its checks cannot be read: no git connection reads ${service.repo_url}`
+    throw new Failure('git_authorization_rejected', text)
+  }
+  const { connection, repository } = serving
+  const place = { connectionId: connection.id, repository }
+  try {
+    return await askAboutRepository(ports, place, signal, (instance, token) =>
+      readChecks(instance, token, { repository, sha, own: 'berth/' }, signal),
+    )
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(error.code, `its checks cannot be read: ${error.message}`)
+  }
+}
+
+function outcomeOf(checks: Check[], { since, outcome }: Wait): Checks {
+  const waitedMs = Date.now() - Date.parse(since)
+  if (checks.length === 0)
+    return waitedMs < noneMs ? { outcome: 'pending' } : { outcome: 'passed', reason: 'it has no checks' }
+  const wrong =
+    checks.find(({ state }) => state === 'failed') ?? checks.find(({ state }) => state === 'canceled')
+  if (wrong) {
+    const what = wrong.state === 'failed' ? 'failed' : 'was canceled'
+    return { outcome: 'failed', reason: `its check ${wrong.name} ${what}` }
+  }
+  if (checks.every(({ state }) => state === 'passed'))
+    return { outcome: 'passed', reason: 'its checks passed' }
+  // Checks that run again have time again.
+  if (waitedMs < lateMs || outcome === 'failed') return { outcome: 'pending' }
+  return { outcome: 'late', reason: 'its checks did not end within 2 hours' }
+}
