@@ -87,6 +87,11 @@ export class HookDeliveries {
     return ids.slice(0, limit).flatMap((id) => this.get(id) ?? [])
   }
 
+  /** Those that concern no service, newest first. */
+  ofConnection(connection: string): HookDelivery[] {
+    return this.ofService(none, keptOthers).filter(({ connection_id: id }) => id === connection)
+  }
+
   /** The ids of those without a decision. */
   openOf(service: string): string[] {
     const keys = this.#open.keys({ start: [service, ''], end: [service, '~'] })

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { z } from 'zod'
 import { reservedBuildArgs } from '../domain/reserved-build-args.ts'
 import { type SettingName, serviceSettings } from '../domain/service-settings.ts'
-import { AutoDeploys } from './auto-deploys.ts'
+import { AutoDeploys, watchPaths } from './auto-deploys.ts'
 import { Deploy, healthChecks, portSources } from './deploy.ts'
 import { Domain } from './domains.ts'
 import { EnvKey, EnvVars, isWithinTotal } from './env.ts'
@@ -245,7 +245,7 @@ const givenSettings = explained({
   tag_pattern: clearable(z.string().max(255)),
   skip_ci: optional(z.boolean()),
   deploy_when: optional(z.enum(['push', 'checks'])),
-  watch_paths: optional(z.array(z.string().max(512)).max(100)),
+  watch_paths: optional(watchPaths),
   poll_seconds: optional(z.union([z.literal(0), z.int().min(30).max(86_400)])),
   submodule_owners: optional(submoduleOwners),
   root_dir: clearable(relativePath),

@@ -45,6 +45,7 @@ import { addServiceCommands } from './commands/services.ts'
 import { addShellCommands } from './commands/ssh.ts'
 import { addStatusCommands } from './commands/status.ts'
 import { addUpCommands } from './commands/up.ts'
+import { addWatchedCommand } from './commands/watched.ts'
 import { addWhyCommands } from './commands/why.ts'
 import { exitCodes } from './failure.ts'
 import { shareOptions } from './global-options.ts'
@@ -60,6 +61,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addDeployCommands,
     addRollbackCommands,
     addDeployHookCommand,
+    addWatchedCommand,
     addDiffCommands,
     addWhyCommands,
     addHistoryCommands,

@@ -87,16 +87,13 @@ export function tagPatternProblem(pattern: string): string | null {
 /** Each additional `*` multiplies the number of ways to match a tag. */
 const maxTagStars = 3
 
-/** Each additional `**` multiplies the number of ways to match a path. */
-const maxDoubleStars = 4
-
 /** What is wrong with a pattern; null if it can be used. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.includes(',')) return 'has a comma: each path is an item of its own, as in ["api/**", "lib/**"]'
   if (/[\p{Cc}\\]/u.test(pattern)) return 'has a control character or a backslash'
   if (/^!?\.{1,2}\//.test(pattern))
     return 'must begin at the top of the repository, as in "api/**", without ./'
-  if (pattern.split('**').length - 1 > maxDoubleStars) return `has more than ${maxDoubleStars} times **`
+  if (/\[:|\[[^\]]*$/.test(pattern)) return 'has a [ without its ], or a class such as [:alpha:]'
   const isBlank = pattern.trim() !== pattern || /^[!#]?$/.test(pattern)
   if (isBlank || pattern.startsWith('#')) return 'is empty, a comment, or has blanks around it'
   return null

@@ -1,17 +1,19 @@
 // Which of the changed paths a service watches.
 import { setImmediate } from 'node:timers/promises'
-import ignore from 'ignore'
+import { openWatchedPaths } from '../../domain/watched-paths.ts'
 
-/** Paths that are matched before other work gets its turn. */
-const pathsAtOnce = 500
+/** How long paths are matched before other work gets its turn. */
+const sliceMs = 10
 
-/** The first path that a pattern covers; null without one. Patterns are those of .gitignore. */
+/** The first path that the patterns cover; null without one. */
 export async function firstWatched(patterns: string[], paths: string[]): Promise<string | null> {
-  const watched = ignore({ ignorecase: false, allowRelativePaths: true }).add(patterns)
-  for (let from = 0; from < paths.length; from += pathsAtOnce) {
-    const found = paths.slice(from, from + pathsAtOnce).find((path) => watched.ignores(path))
-    if (found !== undefined) return found
+  const decisive = openWatchedPaths(patterns)
+  let endsAt = performance.now() + sliceMs
+  for (const path of paths) {
+    if (decisive(path)?.isExclusion === false) return path
+    if (performance.now() < endsAt) continue
     await setImmediate()
+    endsAt = performance.now() + sliceMs
   }
   return null
 }

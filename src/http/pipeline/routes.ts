@@ -4,6 +4,7 @@ import { activityRoutes } from '../routes/activity.ts'
 import { actorRoutes } from '../routes/actors.ts'
 import { alertRoutes } from '../routes/alerts.ts'
 import { auditRoutes } from '../routes/audit.ts'
+import { autoDeployRoutes } from '../routes/auto-deploys.ts'
 import { backupPlaceRoutes } from '../routes/backup-places.ts'
 import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
@@ -40,6 +41,7 @@ export const routes: readonly Route[] = [
   ...tokenRoutes,
   ...terminalLoginRoutes,
   ...serviceRoutes,
+  ...autoDeployRoutes,
   ...domainRoutes,
   ...certificateRoutes,
   ...edgeRoutes,

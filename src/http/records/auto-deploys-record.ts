@@ -13,15 +13,20 @@ export function toAutoDeploys({ actors }: Storage, service: ServiceRow): AutoDep
   const plan = planOf(service)
   // A decision about a former source says nothing about this one.
   const record = found?.source === plan?.source ? found : null
-  const decision = record?.decision ?? null
+  const known = {
+    paused_by: null,
+    since: null,
+    decision: record?.decision ?? null,
+    actor_id: found?.id ?? null,
+  }
   const obstacle = plan === null ? 'off' : plan.obstacle
   if (obstacle !== null) {
     const status = obstacle === 'off' ? 'off' : 'paused'
-    return { status, reason: obstacleText(service, obstacle), since: null, decision }
+    const pausedBy = obstacle === 'rolled_back' ? service.auto_deploy_paused_by! : null
+    return { ...known, status, reason: obstacleText(service, obstacle), paused_by: pausedBy }
   }
   const error = record?.error ?? null
-  if (error !== null) return { status: 'failing', reason: error, since: record!.failing_since, decision }
-  if (record?.checks === 'pending')
-    return { status: 'waiting', reason: decision!.reason, since: null, decision }
-  return { status: 'watching', reason: null, since: null, decision }
+  if (error !== null) return { ...known, status: 'failing', reason: error, since: record!.failing_since }
+  if (record?.checks === 'pending') return { ...known, status: 'waiting', reason: known.decision!.reason }
+  return { ...known, status: 'watching', reason: null }
 }

@@ -79,6 +79,12 @@ export const hookRoutes = tagged('Hooks', [
     response: GitHook,
     handler: readGitHook,
   }),
+  get('/git/connections/{id}/deliveries', {
+    summary: 'Lists the deliveries that an account signed and that concern no service, newest first',
+    params: GitConnectionParams,
+    response: z.array(Delivery),
+    handler: listOtherDeliveries,
+  }),
   get('/services/{id}/deploy-hook', {
     summary: 'Returns the deploy hook of a service, which contains its key',
     params: ServiceParams,
@@ -193,6 +199,14 @@ function listDeliveries(call: CallById<DeliveriesQuery>): WithHeaders<Delivery[]
     page.map((one) => toDelivery(one, id)),
     next,
   )
+}
+
+function listOtherDeliveries({ context: { storage }, params }: CallById): Delivery[] {
+  const { id } = findGitConnection(storage, params.id)
+  return storage.hookDeliveries.ofConnection(id).map((one) => {
+    const { decisions: _, refusal, ...delivery } = one
+    return { ...delivery, decided_at: one.received_at, deploy_id: null, reason: refusal }
+  })
 }
 
 function toDelivery({ decisions, refusal: _, ...delivery }: HookDelivery, service: string): Delivery {

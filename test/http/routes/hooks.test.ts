@@ -97,7 +97,7 @@ test('a signed push wakes the services of its branch, and is kept once', async (
 })
 
 test('what concerns no service is kept with the reason', async (t) => {
-  const { create, send, push, shop } = await openHook(t)
+  const { create, send, push, shop, call, connection } = await openHook(t)
   await create(shop)
   const reasons = [
     [await send({ zen: 'x' }, { event: 'ping' }), 'nothing to do: event ping'],
@@ -111,6 +111,11 @@ test('what concerns no service is kept with the reason', async (t) => {
   ] as const
   for (const [{ status, body }, reason] of reasons)
     assert.deepEqual([status, body.result, body.reason], [200, 'ignored', reason])
+  const { body } = await call('GET', `/git/connections/${connection}/deliveries`)
+  const kept = (body as unknown as Body[]).map(({ reason, deploy_id }) => [reason, deploy_id])
+  assert.deepEqual(kept, reasons.map(([, reason]) => [reason, null]).reverse())
+  const none = (await call('GET', '/git/connections/git-none/deliveries')).status
+  assert.equal(none, 404)
 })
 
 test('a service that follows tags looks at each of them, and at no branch', async (t) => {
