@@ -2,6 +2,7 @@
 // With BERTH_SHOTS it leaves a picture of each in that folder, for people to look at.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { autoDeployPagesOf } from '../support/dashboard/auto-deploy-pages.ts'
 import { ensureDashboard } from '../support/dashboard/build.ts'
 import { pagesOf } from '../support/dashboard/pages.ts'
 import { openStage } from '../support/dashboard/stage.ts'
@@ -21,7 +22,11 @@ test('every page is right in every state', inBrowser, async (t) => {
   await ensureDashboard()
   const stage = await openStage(t)
   const browser = await openChromium(t)
-  const staged = Object.entries({ ...pagesOf(stage), ...(await statesOf(stage)) })
+  const staged = Object.entries({
+    ...pagesOf(stage),
+    ...(await autoDeployPagesOf(stage)),
+    ...(await statesOf(stage)),
+  })
   for (const viewports of devices) {
     const visitor = await visit(browser, stage, { viewport: viewports[0]!, scheme: 'light' })
     for (const [name, page] of staged)

@@ -6,6 +6,8 @@ export interface Problem {
   hint: string | null
   status: number
   requestId: string | null
+  /** What is wrong with which field of the request. */
+  errors?: { path: string; message: string }[]
 }
 
 /** A response with an error, or none at all (`status` 0). */
@@ -95,12 +97,9 @@ async function fetchFrom(method: Method, path: string, { body, key, signal }: Op
 function toProblem(response: Response, text: string): Problem {
   const requestId = response.headers.get('x-request-id')
   try {
-    const {
-      code,
-      detail,
-      hint = null,
-    } = JSON.parse(text) as Pick<Problem, 'code' | 'detail'> & { hint?: string }
-    return { code, detail, hint, status: response.status, requestId }
+    const known = JSON.parse(text) as Pick<Problem, 'code' | 'detail' | 'errors'> & { hint?: string }
+    const { code, detail, hint = null, errors = [] } = known
+    return { code, detail, hint, errors, status: response.status, requestId }
   } catch {
     const detail = `the server responded with ${response.status}`
     return { code: 'unknown', detail, hint: null, status: response.status, requestId }

@@ -17,13 +17,14 @@ const partsOf: Record<string, string[]> = {
   'job-run': ['jobs', 'pages of jobs'],
   schedule: ['schedule'],
   env: ['saved changes'],
-  service: ['status'],
+  service: ['status', 'deliveries'],
 }
 
 /** The lists of what belongs to no service. */
 const listsOf: Record<string, string> = {
   alert: 'alerts',
   'backup-place': 'backup-places',
+  'git-connection': 'git-connections',
   notification: 'notifications',
   'notification-channel': 'notifications',
   'server-backup': 'server-backups',
@@ -32,10 +33,12 @@ const listsOf: Record<string, string> = {
 export function applyChange(client: QueryClient, change: FeedChange): void {
   const { kind, id, service_id: serviceId, transition } = change
   const isSameStatus = transition !== null && show(client, serviceId, transition)
-  if (kind !== 'service') void readAgain(client, transition?.actor_id ?? id, isSameStatus)
+  const actorId = transition?.actor_id ?? id
+  if (kind !== 'service' || actorId !== id) void readAgain(client, actorId, isSameStatus)
   const list = listsOf[kind]
   if (list) void refresh(list, () => client.invalidateQueries({ queryKey: [list] }))
-  if (isSameStatus || serviceId === null) return
+  // Automatic deploys, which are shown with their service, say more than their status.
+  if ((isSameStatus && kind !== 'service') || serviceId === null) return
   for (const part of partsOf[kind] ?? []) {
     const queryKey = ['service', serviceId, part]
     void refresh(queryKey.join(' '), () => client.invalidateQueries({ queryKey }))

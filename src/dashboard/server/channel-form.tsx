@@ -2,7 +2,8 @@
 import { useState } from 'react'
 import type { Channel } from '../../api/notification.ts'
 import { send } from '../api/client.ts'
-import { Field, type Fields, Form, Select } from './form.tsx'
+import { Field, Select } from '../controls/field.tsx'
+import { type Fields, Form } from './form.tsx'
 
 const kinds: [Channel['kind'], string][] = [
   ['webhook', 'Webhook'],

@@ -1,10 +1,9 @@
 // A dialog with fields. Enter sends it, and what the server refuses is said next to the buttons.
-import { type ComponentProps, type ReactNode, useId, useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { Refusal, uncertain } from '../controls/action.tsx'
 import dialog from '../controls/dialog.module.css'
 import { Modal } from '../controls/dialog.tsx'
 import { usePress } from '../controls/press.ts'
-import styles from './form.module.css'
 
 export type Fields = Record<string, string>
 
@@ -53,35 +52,4 @@ export function Form<Result>({ title, submit, request, onAccepted, onClose, chil
 export function filled(data: FormData): Fields {
   const entries = [...data].map(([name, value]) => [name, String(value).trim()] as const)
   return Object.fromEntries(entries.filter(([, value]) => value !== ''))
-}
-
-export function Field({ label, help, ...input }: { label: string; help?: string } & ComponentProps<'input'>) {
-  const helpId = useId()
-  return (
-    <label className={styles.field}>
-      {label}
-      <input autoComplete="off" spellCheck={false} aria-describedby={help && helpId} {...input} />
-      {help && <small id={helpId}>{help}</small>}
-    </label>
-  )
-}
-
-interface SelectProps {
-  label: string
-  options: [value: string, words: string][]
-}
-
-export function Select({ label, options, ...select }: SelectProps & ComponentProps<'select'>) {
-  return (
-    <label className={styles.field}>
-      {label}
-      <select {...select}>
-        {options.map(([value, words]) => (
-          <option key={value} value={value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
 }

@@ -1,7 +1,8 @@
 // A page of the server itself, with the tabs of all of them.
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useLayoutEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
 import styles from '../service/tabs.module.css'
+import { useShownTab } from '../service/tabs.tsx'
 import { Page } from '../shell/page.tsx'
 
 const pages = [
@@ -9,19 +10,15 @@ const pages = [
   ['/server/backups', 'Backups'],
   ['/server/places', 'Backup places'],
   ['/server/notifications', 'Notifications'],
+  ['/server/git-accounts', 'Git accounts'],
   ['/server/audit', 'Audit'],
 ] as const
 
 export function ServerPage({ page, children }: { page: string; children: ReactNode }) {
-  const tabs = useRef<HTMLElement>(null)
-  // A phone does not show all of them at once.
-  useLayoutEffect(() => {
-    tabs.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [])
   return (
     <Page title={`${page} · Server`}>
       <h1>Server</h1>
-      <nav ref={tabs} className={styles.tabs} aria-label="Pages of the server">
+      <nav ref={useShownTab()} className={styles.tabs} aria-label="Pages of the server">
         {pages.map(([to, label]) => (
           <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }}>
             {label}

@@ -37,6 +37,10 @@ function Commands() {
       <p>From a repository or an image:</p>
       <Code text="berth create" />
       <p className="quiet">
+        From then on each push to the branch is deployed. <code>--auto-deploy off</code> prevents that; for an
+        image, <code>--auto-deploy on</code> deploys each new one of its tag.
+      </p>
+      <p className="quiet">
         The service appears here as soon as it exists. <a href="/docs">Manual</a>
       </p>
     </>

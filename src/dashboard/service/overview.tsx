@@ -3,6 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { Service } from '../../api/service.ts'
 import { ApiError } from '../api/client.ts'
+import { AutoDeployNotice } from '../auto-deploy/notice.tsx'
+import { AutoDeployPanel } from '../auto-deploy/panel.tsx'
 import { Command } from '../controls/command.tsx'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
@@ -37,6 +39,7 @@ function Shown({ service }: { service: Service }) {
           This service is being deleted. It leaves the list when everything is removed.
         </p>
       )}
+      {state !== 'deleting' && <AutoDeployNotice service={service} />}
       {state !== 'deleting' && <SavedChanges service={service} />}
       <div className={styles.columns}>
         <div className={styles.column}>
@@ -44,6 +47,7 @@ function Shown({ service }: { service: Service }) {
           <RecentDeploys service={service} />
         </div>
         <div className={styles.column}>
+          <AutoDeployPanel service={service} />
           <ComingUp service={service} />
           <Terminal service={service} />
         </div>

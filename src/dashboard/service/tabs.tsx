@@ -1,7 +1,7 @@
 // The pages of one service.
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import type { Service } from '../../api/service.ts'
 import { Page } from '../shell/page.tsx'
 import { Pending } from '../shell/pending.tsx'
@@ -14,11 +14,12 @@ const pages = [
   ['/services/$name/deploys', 'Deploys'],
   ['/services/$name/logs', 'Logs'],
   ['/services/$name/jobs', 'Jobs'],
+  ['/services/$name/auto-deploys', 'Auto-deploys'],
 ] as const
 
 export function Tabs({ name }: { name: string }) {
   return (
-    <nav className={styles.tabs} aria-label={`Pages of ${name}`}>
+    <nav ref={useShownTab()} className={styles.tabs} aria-label={`Pages of ${name}`}>
       {pages.map(([to, label]) => (
         <Link key={to} to={to} params={{ name }} activeOptions={{ exact: true, includeSearch: false }}>
           {label}
@@ -26,6 +27,15 @@ export function Tabs({ name }: { name: string }) {
       ))}
     </nav>
   )
+}
+
+/** A phone does not show all tabs at once. */
+export function useShownTab() {
+  const tabs = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    tabs.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [])
+  return tabs
 }
 
 interface ServicePageProps {

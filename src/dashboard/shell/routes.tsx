@@ -124,6 +124,13 @@ const job = createRoute({
   component: lazyRouteComponent(() => import('../job/job.tsx'), 'JobPage'),
 })
 
+const autoDeploys = createRoute({
+  getParentRoute: () => root,
+  path: '/services/$name/auto-deploys',
+  loader: ({ context, params }) => soon(context.client.prefetchQuery(serviceQuery(params.name))),
+  component: lazyRouteComponent(() => import('../auto-deploy/page.tsx'), 'AutoDeploysPage'),
+})
+
 const alerts = createRoute({
   getParentRoute: () => root,
   path: '/alerts',
@@ -185,6 +192,12 @@ const notifications = createRoute({
   component: lazyRouteComponent(() => import('../server/notifications.tsx'), 'NotificationsPage'),
 })
 
+const gitAccounts = createRoute({
+  getParentRoute: () => root,
+  path: '/server/git-accounts',
+  component: lazyRouteComponent(() => import('../server/git-accounts.tsx'), 'GitAccountsPage'),
+})
+
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/server/audit',
@@ -202,6 +215,7 @@ export function createAppRouter(client: QueryClient) {
     serviceLogs,
     jobs,
     job,
+    autoDeploys,
     alerts,
     activity,
     charts,
@@ -211,6 +225,7 @@ export function createAppRouter(client: QueryClient) {
     serverBackups,
     places,
     notifications,
+    gitAccounts,
     audit,
   ])
   return createRouter({ routeTree, context: { client }, defaultPreload: 'intent', scrollRestoration: true })
