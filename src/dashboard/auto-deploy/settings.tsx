@@ -12,6 +12,11 @@ import { toSentence } from '../shell/problem.tsx'
 import styles from './auto-deploys.module.css'
 import { PathTest } from './path-test.tsx'
 
+const aboutPaths =
+  'One pattern per line, as in .gitignore, from the top of the repository. A push is deployed if it changes a ' +
+  'file that they cover; the last pattern that covers a file decides, and one with ! leaves it out. Without ' +
+  'patterns, every push is deployed.'
+
 export function AutoDeploySettings({ service }: { service: Service }) {
   const { watch_paths: paths, poll_seconds: poll } = service
   // What is typed stays until something else is saved: the service changes with each delivery.
@@ -46,11 +51,7 @@ function SettingsForm({ service }: { service: Service }) {
             value={typed}
             placeholder={'services/api/**\n!**/*.md'}
             error={refused.watch_paths}
-            help={
-              'One pattern per line, as in .gitignore, from the top of the repository. A push is deployed if ' +
-              'it changes a file that they cover; the last pattern that covers a file decides, and one with ' +
-              '! leaves it out. Without patterns, every push is deployed.'
-            }
+            help={aboutPaths}
             onChange={({ target }) => setTyped(target.value)}
           />
         )}
