@@ -291,6 +291,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/services/{id}/schedule',
     'GET /api/v1/services/{id}/schedule/history',
     'GET /api/v1/services/{id}/deliveries',
+    'POST /api/v1/services/{id}/watch-paths/test',
   ],
   'read record': [
     'GET /api/v1/alerts/{id}',
@@ -365,6 +366,7 @@ const list: Record<RequiredCredentials, string[]> = {
   ],
   admin: [
     'GET /api/v1/git/connections/{id}/hook',
+    'GET /api/v1/git/connections/{id}/deliveries',
     'GET /api/v1/services/{id}/deploy-hook',
     'POST /api/v1/services/{id}/deploy-hook/rotate',
     'GET /api/v1/doctor',

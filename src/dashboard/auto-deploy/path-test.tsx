@@ -3,9 +3,9 @@ import { useState } from 'react'
 import type { WatchedPath } from '../../api/auto-deploys.ts'
 import { send } from '../api/client.ts'
 import { Refusal } from '../controls/action.tsx'
-import { Field } from '../controls/field.tsx'
 import { usePress } from '../controls/press.ts'
 import { Mark } from '../look/mark.tsx'
+import { Field } from '../server/field.tsx'
 import styles from './auto-deploys.module.css'
 
 export function PathTest({ serviceId, patterns }: { serviceId: string; patterns: string[] }) {

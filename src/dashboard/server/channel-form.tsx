@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import type { Channel } from '../../api/notification.ts'
 import { send } from '../api/client.ts'
-import { Field, Select } from '../controls/field.tsx'
+import { Field, Select } from './field.tsx'
 import { type Fields, Form } from './form.tsx'
 
 const kinds: [Channel['kind'], string][] = [

@@ -200,6 +200,7 @@ const examples: Readonly<Record<string, Json>> = {
   UpdateNotificationChannel: { min_severity: 'problem' },
   PutRegistry: { username: 'ci', password: 'a token of the registry' },
   AuthorizeGit: { provider: 'github', redirect_uri: 'https://berth.example.com/git/callback' },
+  TestWatchPaths: { paths: ['services/api/main.ts'], watch_paths: ['services/api/**'] },
   CompleteGit: { state: 'the state', code: 'the code' },
   ConnectGit: { provider: 'gitlab', token: 'glpat-0123456789', base_url: 'https://gitlab.example.com' },
   RestoreTrash: { name: 'orders-again' },

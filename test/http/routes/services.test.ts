@@ -56,8 +56,10 @@ test('a new service has every field, with the defaults', async (t) => {
     auto_deploys: {
       status: 'off',
       reason: 'it has neither a repository nor an image',
+      paused_by: null,
       since: null,
       decision: null,
+      actor_id: null,
     },
     suspended: false,
     disk_mount_path: null,

@@ -45,7 +45,7 @@ test('paths to watch are checked when they are saved', async (t) => {
   const web = await create({ name: 'web', repo_url, watch_paths: accepted, deploy: false })
   assert.deepEqual(web.watch_paths, accepted)
   const wrong = [['api/**,lib'], ['./api'], ['../api'], [''], ['!'], ['# no'], [' a'], ['a\\b'], ['!docs']]
-  for (const watch_paths of [...wrong, ['**/**/**/**/**']]) {
+  for (const watch_paths of [...wrong, ['[a'], ['[[:alpha:]]']]) {
     const response = await refused('PATCH', '/services/web', { watch_paths })
     assert.deepEqual(response, [400, 'invalid_request', 'watch_paths invalid'], watch_paths[0])
   }
