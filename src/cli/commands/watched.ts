@@ -11,7 +11,7 @@ export function addWatchedCommand(program: BerthCommand): void {
     .command('watched')
     .argument('<name>', 'the service')
     .argument('<paths...>', 'paths of files, from the top of the repository')
-    .description('say whether a push that changes these paths is deployed automatically')
+    .description('say whether a push to these paths is deployed')
     .option('--watch-path <pattern>', 'another pattern than those of the service; can be repeated', collect)
     .examples(
       'berth watched api lib/log.ts docs/api.md',

@@ -13,9 +13,9 @@ import styles from './auto-deploys.module.css'
 import { PathTest } from './path-test.tsx'
 
 const aboutPaths =
-  'One pattern per line, as in .gitignore, from the top of the repository. A push is deployed if it changes ' +
-  'a file that they cover; the last pattern that covers a file decides, and one with ! leaves it out. ' +
-  'Without patterns, every push is deployed.'
+  'One pattern per line, as in .gitignore, from the top of the repository. A push is deployed if it ' +
+  'changes a file that they cover; the last pattern that covers a file decides, and one with ! leaves it ' +
+  'out. Without patterns, every push is deployed.'
 
 export function AutoDeploySettings({ service }: { service: Service }) {
   const { watch_paths: paths, poll_seconds: poll } = service
