@@ -48,7 +48,7 @@ export interface Look extends SlotOutput {
 
 export type Watched = PlanChange | Look
 
-/** `late`: they have not ended in time. They are looked at again until they pass, or another head is found. */
+/** `late`: they have not ended in time. Whatever they are, they count if they pass later. */
 export type Checks = { outcome: 'pending' } | { outcome: 'passed' | 'failed' | 'late'; reason: string }
 
 export interface ChecksLook extends SlotOutput {

@@ -107,7 +107,7 @@ async function life(t: TestContext, release: Release): Promise<void> {
   await host.run('/usr/lib/berth/bin/node', '-e', createAccount, code)
   await assert.rejects(host.run('berthd', 'setup-link'), /the account exists/)
   assert.match(await host.run('man', '--locale=C', 'berth'), /NAME\n +berth - /)
-  assert.match(await host.script(complete), /^deploy deploys$/m)
+  assert.match(await host.script(complete), /^deploy deploys /m)
 
   const image = await useTestImages(host)
   await host.script(`until ${asAdmin('berth info')}; do sleep 0.2; done`)

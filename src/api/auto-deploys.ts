@@ -17,8 +17,8 @@ export const AutoDeploys = z
       .enum(['off', 'paused', 'watching', 'waiting', 'failing'])
       .describe(
         '`off`: pushes are not deployed. `paused`: they are not deployed until the service is resumed. ' +
-          '`watching`: the next push is deployed. `waiting`: the newest one is deployed once its checks have ' +
-          'passed. `failing`: the source, or the checks, cannot be read.',
+          '`watching`: the next push is deployed. `waiting`: the newest one is deployed once its checks ' +
+          'have passed. `failing`: the source, or the checks, cannot be read.',
       ),
     reason: text.describe('Why pushes are not deployed; null for `watching`.'),
     paused_by: text.describe('The rollback that paused them; null otherwise.'),

@@ -1,5 +1,6 @@
 // The checks of a commit at a provider: runs, jobs and statuses, in the words of the provider.
 import { z } from 'zod'
+import { Failure } from '../errors.ts'
 import type { ProviderName } from './base-url.ts'
 import { repositoryUrl } from './commit-statuses.ts'
 import { ask, type Instance, parseResponse } from './provider.ts'
@@ -29,12 +30,15 @@ export async function readChecks(
 const readers: Record<ProviderName, (read: Reader, sha: string) => Promise<Check[]>> = {
   async github(read, sha) {
     const commit = `/commits/${sha}`
-    const statuses = await readStatuses(read, `${commit}/status?per_page=${pageSize}`)
-    const runs = await readPages(async (page) => {
-      const path = `${commit}/check-runs?filter=latest&per_page=${pageSize}&page=${page}`
+    const statuses = await readStatuses(read, `${commit}/status?per_page=${pageSize}`, pageSize)
+    const runs = await readPages(runPageSize, async (page) => {
+      const path = `${commit}/check-runs?filter=latest&per_page=${runPageSize}&page=${page}`
       return (await read(path, CheckRuns)).check_runs
     })
-    const { check_suites: suites } = await read(`${commit}/check-suites?per_page=100`, CheckSuites)
+    const suites = await readPages(pageSize, async (page) => {
+      const path = `${commit}/check-suites?per_page=${pageSize}&page=${page}`
+      return (await read(path, CheckSuites)).check_suites
+    })
     // An app that does not check this repository has a suite too, which never has a run.
     const open = suites.filter(({ status, runs }) => status !== 'completed' && runs > 0)
     const broken = suites.filter(({ conclusion, runs }) => conclusion === 'startup_failure' && runs === 0)
@@ -47,7 +51,7 @@ const readers: Record<ProviderName, (read: Reader, sha: string) => Promise<Check
   },
 
   async gitlab(read, sha) {
-    const all = await readPages((page) =>
+    const all = await readPages(pageSize, (page) =>
       read(`/repository/commits/${sha}/statuses?per_page=${pageSize}&page=${page}`, GitlabStatuses),
     )
     const newest = new Map<string, (typeof all)[number]>()
@@ -64,24 +68,34 @@ const readers: Record<ProviderName, (read: Reader, sha: string) => Promise<Check
     return [...statuses, { name: 'pipeline', state: pipelineStates[pipeline.status] ?? 'pending' }]
   },
 
-  gitea: (read, sha) => readStatuses(read, `/commits/${sha}/status?limit=${pageSize}`),
+  // An instance may have smaller pages than the requested ones.
+  gitea: (read, sha) => readStatuses(read, `/commits/${sha}/status?limit=${pageSize}`, 1),
 }
 
 const pageSize = 50
-const maxPages = 20
+/** Each run has up to 130 KB of text, and a response may have 2 MiB. */
+const runPageSize = 15
+const maxItems = 1000
 
-async function readPages<Item>(readPage: (page: number) => Promise<Item[]>): Promise<Item[]> {
-  const items: Item[] = []
-  for (let page = 1; page <= maxPages; page++) {
+/** A page with fewer items is the last one, and so is one that brings nothing new. */
+async function readPages<Item>(
+  fullSize: number,
+  readPage: (page: number) => Promise<Item[]>,
+): Promise<Item[]> {
+  const items = new Map<string, Item>()
+  for (let page = 1; items.size < maxItems; page++) {
+    const before = items.size
     const more = await readPage(page)
-    items.push(...more)
-    if (more.length < pageSize) break
+    for (const item of more) items.set(JSON.stringify(item), item)
+    if (more.length < fullSize || items.size === before) return [...items.values()]
   }
-  return items
+  // One of those that were not read may have failed.
+  throw new Failure('git_provider_unavailable', `the commit has more than ${maxItems} checks`)
 }
 
-async function readStatuses(read: Reader, path: string): Promise<Check[]> {
+async function readStatuses(read: Reader, path: string, fullSize: number): Promise<Check[]> {
   const statuses = await readPages(
+    fullSize,
     async (page) => (await read(`${path}&page=${page}`, Combined)).statuses ?? [],
   )
   return statuses.map(({ context: name, state, status }) => ({
@@ -97,18 +111,22 @@ const Combined = z.object({
     .nullish(),
 })
 const CheckRuns = z.object({
-  check_runs: z.array(z.object({ name: z.string(), status: z.string(), conclusion: z.string().nullish() })),
+  check_runs: z.array(
+    z.object({ id: z.int(), name: z.string(), status: z.string(), conclusion: z.string().nullish() }),
+  ),
 })
 const CheckSuites = z.object({
   check_suites: z.array(
     z
       .object({
+        id: z.int(),
         status: z.string().nullish(),
         conclusion: z.string().nullish(),
         latest_check_runs_count: z.int(),
         app: z.object({ name: z.string() }).nullish(),
       })
       .transform((one) => ({
+        id: one.id,
         status: one.status,
         conclusion: one.conclusion,
         runs: one.latest_check_runs_count,

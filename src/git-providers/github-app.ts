@@ -38,6 +38,7 @@ const InstallationResponse = z
     html_url: webUrl,
     repository_selection: z.string().nullish(),
     suspended_at: z.string().nullish(),
+    permissions: z.record(z.string(), z.string()).nullish(),
   })
   .transform((one) => ({
     id: one.id,
@@ -46,6 +47,8 @@ const InstallationResponse = z
     manageUrl: one.html_url,
     selection: one.repository_selection === 'all' ? ('all' as const) : ('selected' as const),
     isSuspended: Boolean(one.suspended_at),
+    /** What the account approved, as in `contents:read`. */
+    scopes: Object.entries(one.permissions ?? {}).map(([name, level]) => `${name}:${level}`),
   }))
 export type Installation = z.output<typeof InstallationResponse>
 

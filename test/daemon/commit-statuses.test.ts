@@ -113,17 +113,16 @@ test('a report that the provider refuses is a warning of the deploy, not a failu
 
 test('a push waits for its checks, and is deployed when they have passed', async (t) => {
   const { repository, first, provider, daemon, settings } = await openShop(t)
-  const { api } = daemon
-  const { latest_deploy } = await api.post('/services', settings)
-  await finishedDeploy(api, latest_deploy.id)
+  const { latest_deploy } = await daemon.api.post('/services', settings)
+  await finishedDeploy(daemon.api, latest_deploy.id)
   const berth = (...args: string[]) => runBerth(t, args, { daemon })
   await berth('update', 'shop', '--deploy-when', 'checks')
   const head = repository.commit('Two', { 'www/index.html': 'two' })
   const ci = { repository: 'ada/shop', sha: head, context: 'ci/test', description: '', targetUrl: '' }
   addStatus(provider.state, { ...ci, state: 'pending' })
-  const look = (poll_seconds: number) => api.call('PATCH', '/services/shop', { poll_seconds })
+  const look = (poll_seconds: number) => daemon.api.call('PATCH', '/services/shop', { poll_seconds })
   await look(1000)
-  const read = async () => (await api.get('/services/shop')).auto_deploys
+  const read = async () => (await daemon.api.get('/services/shop')).auto_deploys
   await until('the wait', async () => (await read()).status === 'waiting')
   assert.deepEqual((await read()).decision.reason, 'it waits for its checks')
   const shown = (await berth('show', 'shop')).stdout
@@ -134,7 +133,7 @@ test('a push waits for its checks, and is deployed when they have passed', async
   addStatus(provider.state, { ...ci, state: 'failure' })
   await daemon.start()
   await until('the failure', async () => (await read()).decision?.reason === 'its check ci/test failed')
-  assert.equal((await api.get('/services/shop/deploys')).length, 1)
+  assert.equal((await daemon.api.get('/services/shop/deploys')).length, 1)
 
   // The checks run again and pass; a change of the service looks at them at once.
   addStatus(provider.state, { ...ci, state: 'success' })
@@ -143,7 +142,7 @@ test('a push waits for its checks, and is deployed when they have passed', async
     const { decision } = await read()
     return decision?.deploy_id && decision
   })
-  const deploy = await finishedDeploy(api, deploy_id)
+  const deploy = await finishedDeploy(daemon.api, deploy_id)
   assert.deepEqual([deploy.status, deploy.commit_sha, reason], ['live', head, 'its checks passed'])
   assert.notEqual(head, first)
 })

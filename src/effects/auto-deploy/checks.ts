@@ -17,10 +17,12 @@ interface ChecksInput extends WatchInput {
 
 /** A provider shows the first check of a commit some time after the push. */
 const noneMs = 60_000
+/** It does not show all of them at the same time. */
+const someMs = 20_000
 const lateMs = 2 * 60 * 60_000
 const firstPauseMs = 5_000
 const longestPauseMs = 2 * 60_000
-/** After a failure: somebody may run the checks again. */
+/** After a failure, because the checks may run again. */
 const settledPauseMs = 10 * 60_000
 
 /** Ends with a newer head, another outcome of the checks, a new or a solved problem, or with a new plan. */
@@ -44,8 +46,8 @@ export async function awaitChecks(
     if (isAsked || sourceDueAt <= Date.now()) {
       const source = await looks(() => lookAt(ports, service, input, signal))
       if (source.head !== null && source.head !== waiting.head) return { ...source, at: isoNow() }
-      sourceDueAt =
-        Date.now() + (source.problem ? retryMs(failures + 1) : plan.pollSeconds * 1000 || maxPauseMs)
+      const pauseMs = source.problem ? retryMs(failures + 1) : plan.pollSeconds * 1000 || maxPauseMs
+      sourceDueAt = Date.now() + pauseMs
       checks = source.problem
     }
     if (isAsked || dueAt <= Date.now()) checks ??= await readOutcome(ports, service, waiting, signal)
@@ -123,7 +125,8 @@ function outcomeOf(checks: Check[], { since, outcome }: Wait): Checks {
     const what = wrong.state === 'failed' ? 'failed' : 'was canceled'
     return { outcome: 'failed', reason: `its check ${wrong.name} ${what}` }
   }
-  if (checks.every(({ state }) => state === 'passed'))
+  const isEarly = waitedMs < someMs && outcome === 'pending'
+  if (!isEarly && checks.every(({ state }) => state === 'passed'))
     return { outcome: 'passed', reason: 'its checks passed' }
   // Checks that run again have time again.
   if (waitedMs < lateMs || outcome === 'failed') return { outcome: 'pending' }

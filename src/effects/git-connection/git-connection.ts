@@ -206,11 +206,11 @@ async function readGranted(
   return installation
 }
 
-function accountOf({ id, account, manageUrl, selection }: Installation): GitAccount {
+function accountOf({ id, account, manageUrl, selection, scopes }: Installation): GitAccount {
   return {
     login: account,
     name: null,
-    scopes: ['contents:read', 'metadata:read'],
+    scopes,
     manageUrl,
     repositorySelection: selection,
     installationId: id,

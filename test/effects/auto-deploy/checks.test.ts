@@ -89,7 +89,7 @@ for (const provider of all) {
     show(provider, fake, head, 'lint', 'success')
     show(provider, fake, head, 'test', 'pending')
     let hasEnded = false
-    const outcome = wait({ since: minutes(0) }).finally(() => {
+    const outcome = wait({ since: minutes(0.5) }).finally(() => {
       hasEnded = true
     })
     const asked = () => fake.requests.filter(({ path }) => path.includes(head)).length
@@ -129,6 +129,27 @@ for (const provider of all) {
     assert.deepEqual(checks, { outcome: 'passed', reason: 'its checks passed' })
   })
 }
+
+test('a check that passes before the others show does not deploy the head', async (t) => {
+  const { fake, head, wait } = await openWait(t, 'github')
+  show('github', fake, head, 'lint', 'success')
+  const outcome = wait({ since: minutes(0) })
+  const isAsked = () => fake.requests.some(({ path }) => path.includes('/check-suites'))
+  while (!isAsked()) await new Promise((resolve) => setTimeout(resolve, 20))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  show('github', fake, head, 'test', 'failed')
+  assert.deepEqual((await outcome).checks, { outcome: 'failed', reason: 'its check test failed' })
+})
+
+test('a check on a later page counts', async (t) => {
+  for (const provider of all) {
+    const { fake, head, wait } = await openWait(t, provider)
+    show(provider, fake, head, 'broken', 'failed')
+    for (let at = 0; at < 60; at++) show(provider, fake, head, `test ${at}`, 'success')
+    fake.state.checks.get(head)?.sort(({ name }) => (name === 'broken' ? 1 : -1))
+    assert.deepEqual((await wait()).checks, { outcome: 'failed', reason: 'its check broken failed' })
+  }
+})
 
 test('a canceled check is not a success', async (t) => {
   const { fake, head, wait } = await openWait(t, 'github')

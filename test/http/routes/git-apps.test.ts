@@ -51,6 +51,7 @@ test('an app is registered, installed and connected, and its tokens are created 
   )
   const connection = connectionOf(installed)
   assert.equal(connection.auth, 'github_app')
+  assert.deepEqual(connection.scopes, ['contents:read', 'metadata:read'])
   assert.equal(connection.account, 'ada')
   assert.equal(connection.app_slug, manifest.name)
   assert.equal(connection.repository_selection, 'selected')

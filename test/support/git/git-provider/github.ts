@@ -173,12 +173,12 @@ async function appResponse(
   const app = await authenticatedApp(state, request)
   if (app === null) return badCredentials
   if (path.startsWith('/app/installations?') || path === '/app/installations') {
-    return { status: 200, body: app.installations.map((one) => installation(state, one)) }
+    return { status: 200, body: app.installations.map((one) => installation(state, app, one)) }
   }
   const [, id, action] = /^\/app\/installations\/(\d+)(\/access_tokens)?$/.exec(path) ?? []
   const found = app.installations.find((one) => one.id === Number(id))
   if (!found) return { status: 404, body: { message: 'Not Found' } }
-  if (!action) return { status: 200, body: installation(state, found) }
+  if (!action) return { status: 200, body: installation(state, app, found) }
   if (found.isSuspended) return { status: 403, body: { message: 'This installation has been suspended' } }
   const { repositories } = JSON.parse(request.body || '{}') as { repositories?: string[] }
   if (repositories?.some((name) => state.uninstalledRepositories.includes(name))) {
@@ -202,12 +202,17 @@ async function appResponse(
 
 const maxJwtSeconds = 10 * 60
 
-function installation(state: FakeState, { id, account, isSuspended }: FakeApp['installations'][number]) {
+function installation(
+  state: FakeState,
+  { permissions }: FakeApp,
+  { id, account, isSuspended }: FakeApp['installations'][number],
+) {
   return {
     id,
     account: { login: account },
     html_url: `${state.url}/settings/installations/${id}`,
     repository_selection: 'selected',
+    permissions,
     suspended_at: isSuspended ? updatedAt(0) : null,
   }
 }
