@@ -19,7 +19,7 @@ import { deliveriesQuery } from './queries.ts'
 import { DeployLink, Reason, Version } from './words.tsx'
 
 export function Deliveries({ service }: { service: Service }) {
-  const { id, name, poll_seconds: poll } = service
+  const { id, name, auto_deploys: now, poll_seconds: poll } = service
   const query = useInfiniteQuery(deliveriesQuery(id))
   return (
     <section className={styles.section}>
@@ -38,7 +38,9 @@ export function Deliveries({ service }: { service: Service }) {
           return (
             <p className="quiet">
               No provider reported a push yet.{' '}
-              {poll > 0 && `The server looks for one itself every ${poll} seconds. `}
+              {now.status === 'watching' &&
+                poll > 0 &&
+                `The server looks for one itself every ${poll} seconds. `}
               <Link to="/server/git-accounts">Set up a webhook</Link> to deploy each push at once.
             </p>
           )

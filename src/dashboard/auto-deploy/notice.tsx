@@ -3,9 +3,8 @@ import { Link } from '@tanstack/react-router'
 import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
-import { Age } from '../look/times.tsx'
 import styles from '../service/overview.module.css'
-import { DeployLink, newsOf, Reason } from './words.tsx'
+import { DeployLink, newsOf, Reason, Since } from './words.tsx'
 
 export function AutoDeployNotice({ service }: { service: Service }) {
   const { id, name, repo_url: repository, auto_deploys: now } = service
@@ -24,9 +23,10 @@ export function AutoDeployNotice({ service }: { service: Service }) {
     )
   if (now.status !== 'failing') return null
   return (
-    <div className={styles.notice} data-tone="unhealthy" role="status">
+    <div className={styles.notice} data-tone="unhealthy">
       <span className={styles.said}>
-        Automatic deploys fail since <Age at={now.since!} />. <Reason name={name} text={now.reason!} />{' '}
+        Automatic deploys fail
+        <Since at={now.since} />. <Reason name={name} text={now.reason!} />{' '}
         <span className="quiet">What serves stays, and the server tries again by itself.</span>
       </span>
       {repository !== null && <Link to="/server/git-accounts">Git accounts</Link>}

@@ -9,7 +9,7 @@ import { Age } from '../look/times.tsx'
 import { toneOf } from '../look/tone.ts'
 import { toSentence } from '../shell/problem.tsx'
 import styles from './auto-deploys.module.css'
-import { canChange, DeployLink, newsOf, Reason, Version } from './words.tsx'
+import { canChange, DeployLink, newsOf, Reason, Since, Version } from './words.tsx'
 
 export function AutoDeployState({ service }: { service: Service }) {
   const { status, decision } = service.auto_deploys
@@ -36,7 +36,8 @@ function State({ service }: { service: Service }) {
     case 'failing':
       return (
         <>
-          Failing since <Age at={now.since!} />. {news} are not seen.
+          Failing
+          <Since at={now.since} />. {news} are not seen.
         </>
       )
     case 'paused':

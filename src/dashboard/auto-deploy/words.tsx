@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Service } from '../../api/service.ts'
 import { shortId } from '../look/short-id.ts'
+import { Age } from '../look/times.tsx'
 import { toSentence } from '../shell/problem.tsx'
 
 /** "Pushes to main", "New images of web:stable" */
@@ -17,6 +18,18 @@ export function canChange({ image, repo_url: repository }: Pick<Service, 'image'
 /** The start of a commit, or of the digest of an image. */
 export function Version({ id }: { id: string }) {
   return <code>{id.replace(/^sha256:/, '').slice(0, 7)}</code>
+}
+
+/** Unknown if the server failed itself. */
+export function Since({ at }: { at: string | null }) {
+  return (
+    at !== null && (
+      <>
+        {' '}
+        since <Age at={at} />
+      </>
+    )
+  )
 }
 
 export function DeployLink({ name, id }: { name: string; id: string }) {
