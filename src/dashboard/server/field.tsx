@@ -45,7 +45,7 @@ function Labelled({ label, help, error, children }: LabelledProps) {
         <small id={aboutId}>
           {error && (
             <strong className={styles.error} role="alert">
-              {error}{' '}
+              {error}
             </strong>
           )}
           {help}
