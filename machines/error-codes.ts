@@ -36,6 +36,7 @@ export const errorCodes = [
   'git_remote_unreachable',
   'health_check_failed',
   'host_elsewhere',
+  'host_key_changed',
   'host_unknown',
   'host_unreachable',
   'host_unrouted',

@@ -18,6 +18,7 @@ import { openBackupPlaces } from './backup-places.ts'
 import { openBuildCaches } from './build-caches.ts'
 import { openCertificates } from './certificates.ts'
 import { Datastores } from './datastores.ts'
+import { openDeployKeys } from './deploy-keys.ts'
 import { openEnv } from './env.ts'
 import { openEvents } from './events.ts'
 import { openForeignReads } from './foreign-reads.ts'
@@ -168,6 +169,7 @@ async function openTables(
     certificates: openCertificates(join(directory, 'certificates')),
     credentials: openCredentials(store, sealer),
     datastores,
+    deployKeys: openDeployKeys(store, sealer, services),
     nameOf,
     activity,
     backupPlaces: openBackupPlaces(store, sealer),

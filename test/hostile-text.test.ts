@@ -123,7 +123,14 @@ const wholeReaders: [reads: string, length: number | null, read: (text: string) 
   [
     'what git said',
     logLineChars,
-    (text) => assertShort(toGitFailure(new GitError('fetch', Array(50).fill(text)), repository, null)),
+    (text) =>
+      assertShort(
+        toGitFailure(new GitError('fetch', Array(50).fill(text)), {
+          repository,
+          credentials: null,
+          ssh: null,
+        }),
+      ),
   ],
   [
     'a failed pull',

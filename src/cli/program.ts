@@ -12,6 +12,7 @@ import { addDatastoreCommands } from './commands/data/datastores.ts'
 import { addDiskCommands } from './commands/data/disks.ts'
 import { addRestoreMissingCommand } from './commands/data/restore-missing.ts'
 import { addTrashCommands } from './commands/data/trash.ts'
+import { addDeployKeyCommand } from './commands/deploy-key.ts'
 import { addDeployCommands, addRollbackCommands } from './commands/deploys.ts'
 import { addDiffCommands } from './commands/diff.ts'
 import { addDomainCommands } from './commands/domains.ts'
@@ -60,6 +61,7 @@ const groups: Record<string, ((program: BerthCommand) => void)[]> = {
     addRecipeCommands,
     addDeployCommands,
     addRollbackCommands,
+    addDeployKeyCommand,
     addDeployHookCommand,
     addWatchedCommand,
     addDiffCommands,

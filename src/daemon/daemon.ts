@@ -24,6 +24,7 @@ import { diskChownEffects } from '../effects/disk-chown.ts'
 import { diskRemovalEffects } from '../effects/disk-removal.ts'
 import { edgeEffects } from '../effects/edge/edge.ts'
 import { requireMayResume } from '../effects/engine/resume-check.ts'
+import { removeKeyFiles } from '../effects/git-connection/deploy-keys.ts'
 import { gitConnectionEffects } from '../effects/git-connection/git-connection.ts'
 import { jobRunEffects } from '../effects/job-run/job-run.ts'
 import { notificationEffects } from '../effects/notification/notification.ts'
@@ -90,6 +91,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     ...effectsOf(ports),
   })
   await awaitCurrentNames(ports)
+  await removeKeyFiles(storage)
   const lastEnd = readOwnEnd(storage.directory)
   const restored = await supervisor.restore(lastEnd)
   forgetOwnEnd(storage.directory)

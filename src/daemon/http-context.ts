@@ -5,6 +5,7 @@ import { diskName } from '../docker/engine/names.ts'
 import { parseImageReference, parseRegistryHost } from '../docker/images/image-reference.ts'
 import { guardDirectory } from '../effects/disk/disk.ts'
 import { openFiles } from '../effects/files.ts'
+import { openDeployKeys } from '../effects/git-connection/deploy-keys.ts'
 import { openGitAccounts } from '../effects/git-connection/git-accounts.ts'
 import { openShells } from '../effects/shells.ts'
 import { typed } from '../git/repository.ts'
@@ -75,6 +76,7 @@ export function httpContext(config: Config, ports: Ports, parts: Parts): HttpCon
     backupPlaces: ports.places,
     serverBackups: ports.serverBackups,
     git: openGitAccounts(ports),
+    deployKeys: openDeployKeys(ports.storage),
     parse,
     dashboard: openDashboard(),
     traffic: config.edge === 'off' ? null : ports.traffic,

@@ -9,6 +9,7 @@ import { jobKind, preDeployKind, toolKind } from '../docker/engine/names.ts'
 import { listImages, removeImage, removeNamelessImages } from '../docker/images/images.ts'
 import { imagesInUse, ownerState } from '../effects/engine/images-in-use.ts'
 import type { EnginePorts } from '../effects/engine/ports.ts'
+import { keysFolder } from '../effects/git-connection/deploy-keys.ts'
 import type { SharedPorts } from '../effects/ports.ts'
 import { codeOf, messageOf } from '../errors.ts'
 import { removeFormerArchives } from '../sources/archive.ts'
@@ -78,7 +79,8 @@ async function removeWorkDirectories(ports: Parts, isCaredFor: (id: string) => b
   const parent = join(ports.settings.dataDir, 'work')
   for (const deployId of await readdir(parent).catch(() => [])) {
     const path = join(parent, deployId)
-    if (!isCaredFor(deployId)) await removeOrLog(ports, path, () => removeTree(path))
+    if (deployId === keysFolder || isCaredFor(deployId)) continue
+    await removeOrLog(ports, path, () => removeTree(path))
   }
 }
 

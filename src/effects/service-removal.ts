@@ -52,7 +52,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
     async removeBelongings({ serviceId, deleteDisk }, signal) {
       const { services, actors, archives, logs, releases, env, credentials, upstreams, buildCaches } =
         ports.storage
-      const { hookDeliveries, hookKeys } = ports.storage
+      const { deployKeys, hookDeliveries, hookKeys } = ports.storage
       const service = services.get(serviceId)
       if (!service) return
       await retryUntilCleanedUp(ports, serviceId, signal, async () => {
@@ -76,6 +76,7 @@ export function serviceRemovalEffects(ports: ServiceRemovalPorts): Effects<typeo
       await services.remove(serviceId, (commit) => {
         env.remove(serviceId)
         buildCaches.remove(serviceId)
+        deployKeys.removeWithin(serviceId)
         hookDeliveries.removeOf(serviceId)
         hookKeys.removeWithin(serviceId)
         credentials.put(serviceId, null)

@@ -11,11 +11,14 @@ import { defaultBranchOf, openRemote } from './remote.ts'
 import { toFailure, toSourceFailure } from './remote-failure.ts'
 import type { HostRules } from './remote-host.ts'
 import { checkBranch, checkCommit, type RepositoryUrl } from './repository.ts'
+import type { SshAccess } from './ssh.ts'
 import { listSubmodules, submoduleDirectory } from './submodules.ts'
 
 export interface CheckoutRequest {
   repository: RepositoryUrl
   credentials: Credentials | null
+  /** Also for submodules: one with an ssh address is on the host of its parent. */
+  ssh: SshAccess | null
   /** Of the git provider on its host; empty for most. */
   basePath: string
   accessSubmodule: AccessSubmodule
@@ -75,11 +78,11 @@ export async function checkoutSource(request: CheckoutRequest): Promise<BranchCh
 
 /** The remote's default branch. A commit needs none. */
 async function readDefaultBranch(request: CheckoutRequest, isOptional: boolean): Promise<string | null> {
-  const { repository, directory, credentials, onLine } = request
+  const { repository, directory, onLine } = request
   await mkdir(directory, { recursive: true })
   const remote = openRemote({ ...request, onLine: () => undefined })
   const advertised = await remote.advertised().catch((error: unknown) => {
-    throw toFailure(error, repository, credentials)
+    throw toFailure(error, request)
   })
   const branch = defaultBranchOf(advertised)
   if (branch === null && !isOptional) throw noDefaultBranch(repository, advertised)
@@ -142,7 +145,7 @@ async function fetchCommit(tree: Tree): Promise<string> {
       throw error
     })
   } catch (error) {
-    throw toFailure(error, tree.repository, tree.credentials, tree.deniedOwner)
+    throw toFailure(error, tree)
   }
 }
 

@@ -15,9 +15,8 @@ const protocols: Record<RepositoryKind, string> = {
   path: 'file',
 }
 
-const sshCommand = [
-  'ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
-  '-o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4',
+export const sshOptions = [
+  '-o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4',
   // A shared connection would continue in the background, where a kill does not reach it.
   '-o ControlMaster=no -o ControlPath=none',
 ].join(' ')
@@ -63,15 +62,15 @@ export function writingEnvironment(marker: string): Environment {
   return { ...readingEnvironment(marker), ...configVariables(sharedConfig) }
 }
 
-/** For commands that contact the remote. */
+/** For commands that contact the remote. `ssh` has the variables of a deploy key. */
 export function remoteEnvironment(
   repository: RepositoryUrl,
   credentials: Credentials | null,
-  { marker, pinned }: { marker: string; pinned: string | null },
+  { marker, pinned, ssh }: { marker: string; pinned: string | null; ssh: Environment | null },
 ): Environment {
   const environment = { ...writingEnvironment(marker), GIT_ALLOW_PROTOCOL: protocols[repository.kind] }
   if (repository.kind === 'path') return environment
-  if (repository.kind === 'ssh') return { ...environment, ...sshVariables() }
+  if (repository.kind === 'ssh') return { ...environment, ...(ssh ?? userSsh()), GIT_SSH_VARIANT: 'ssh' }
   const pin: typeof httpConfig = pinned === null ? [] : [['http.curloptResolve', pinned]]
   const config = [...sharedConfig, ...httpConfig, ...pin]
   if (credentials === null) return { ...environment, ...networkVariables(), ...configVariables(config) }
@@ -79,8 +78,10 @@ export function remoteEnvironment(
   return { ...environment, ...networkVariables(), ...credentialVariables(credentials), ...helped }
 }
 
-function sshVariables(): Environment {
-  return { ...inherited(['HOME']), GIT_SSH_COMMAND: sshCommand, GIT_SSH_VARIANT: 'ssh' }
+/** ssh with the configuration and the keys of the user that runs the daemon. */
+function userSsh(): Environment {
+  const command = `ssh ${sshOptions} -o StrictHostKeyChecking=accept-new`
+  return { ...inherited(['HOME']), GIT_SSH_COMMAND: command }
 }
 
 /** A curl with GnuTLS ignores SSL_CERT_FILE, so the variables are translated to git's own. */

@@ -30,7 +30,7 @@ export async function readPushedChanges(
   place: Omit<RemotePlace, 'onLine'>,
   { head, base }: PushedCommits,
 ): Promise<PushedChanges> {
-  const { directory, marker, signal, repository, credentials } = place
+  const { directory, marker, signal, credentials } = place
   const quiet = { onLine: () => undefined, signal }
   await rm(join(directory, '.git'), { recursive: true, force: true })
   const format = `--object-format=${head.length === 64 ? 'sha256' : 'sha1'}`
@@ -50,7 +50,7 @@ export async function readPushedChanges(
     const paths = base === null ? null : await readPaths(base)
     return { message, paths }
   } catch (error) {
-    throw toFailure(error, repository, credentials)
+    throw toFailure(error, place)
   }
 
   async function readPaths(from: string): Promise<string[] | null> {

@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
 import { GitError } from './process.ts'
 import type { RepositoryUrl } from './repository.ts'
+import { hostKeyFailure, type SshAccess } from './ssh.ts'
 
 const maxReasonLength = 300
 
@@ -32,21 +33,29 @@ export function isUnauthorized(error: unknown): boolean {
   return error instanceof GitError && error.outputLines.some((line) => unauthorized.test(line))
 }
 
-/** Other errors pass unchanged. `deniedOwner` owns a submodule that may not use its parent's credentials. */
-export function toFailure(
-  error: unknown,
-  repository: RepositoryUrl,
-  credentials: Credentials | null,
-  deniedOwner: string | null = null,
-): unknown {
+interface RefusedPlace {
+  repository: RepositoryUrl
+  credentials: Credentials | null
+  ssh: SshAccess | null
+  /** Of a submodule that may not use its parent's credentials. */
+  deniedOwner?: string | null
+}
+
+/** Other errors pass unchanged. */
+export function toFailure(error: unknown, place: RefusedPlace): unknown {
+  const { repository, ssh, deniedOwner = null } = place
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
+  const changed = ssh && hostKeyFailure(error, repository, ssh)
+  if (changed) return changed
   const output = error.outputLines.join('\n')
   const isRefused = looksPrivate.test(output) && !isUnavailable.test(output)
   const message = `cannot read ${repository.url}: ${reasonOf(error)}`
   if (!isRefused) return new Failure('git_remote_unreachable', message)
-  if (deniedOwner === null)
-    return new Failure('git_remote_unreachable', `${message}; ${adviceFor(repository, credentials)}`)
+  if (deniedOwner === null) {
+    const failure = new Failure('git_remote_unreachable', `${message}; ${adviceFor(place)}`)
+    return repository.kind === 'ssh' ? failure.with({ reason: 'deploy_key' }) : failure
+  }
   const denial = `the credentials of this service are not used for repositories of ${deniedOwner}`
   const details = { reason: 'submodule_owner', owner: deniedOwner }
   return new Failure('git_remote_unreachable', `${message}; ${denial}`).with(details)
@@ -90,9 +99,13 @@ function bare(line: string): string {
     .replace(/: terminal prompts disabled$/, '')
 }
 
-function adviceFor(repository: RepositoryUrl, credentials: Credentials | null): string {
+function adviceFor({ repository, credentials, ssh }: RefusedPlace): string {
   if (repository.kind === 'path') return localAdvice
-  if (repository.kind === 'ssh') return "if it is private, add the server's ssh key to it as a deploy key"
+  if (repository.kind === 'ssh') {
+    const command = ssh?.command ?? 'berth deploy-key NAME'
+    if (ssh?.key) return `it must know the deploy key of this service: ${command} shows it`
+    return `if it is private, let it know the key that this command makes: ${command}`
+  }
   if (credentials?.connection) {
     return `${credentials.connection.title} may not read it; berth git ls shows whether it still works`
   }

@@ -3,16 +3,19 @@
 import { Failure } from '../errors.ts'
 import { duration } from '../quantities.ts'
 import { type Credentials, createMask } from './credentials.ts'
-import { remoteEnvironment } from './environment.ts'
+import { type Environment, remoteEnvironment } from './environment.ts'
 import { openLocal } from './local.ts'
 import { GitError, type GitRun, runGit } from './process.ts'
 import { isUnauthorized, toFailure } from './remote-failure.ts'
 import { type HostRules, pinHost } from './remote-host.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from './repository.ts'
+import { type SshAccess, withSshKey } from './ssh.ts'
 
 export interface RemotePlace {
   repository: RepositoryUrl
   credentials: Credentials | null
+  /** Null if no service is concerned. */
+  ssh: SshAccess | null
   /** The working directory of git; fetched commits go into its `.git`. */
   directory: string
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
@@ -75,6 +78,7 @@ interface RunOptions {
 export function openRemote({
   repository,
   credentials,
+  ssh,
   directory,
   localRepositories,
   hostRules,
@@ -88,13 +92,24 @@ export function openRemote({
   async function runAt(target: Target, args: string[], options: string[], more: RunOptions): Promise<string> {
     const address = await toGitAddress(target.repository, localRepositories)
     const pinned = await pinHost(target.repository, hostRules)
-    const remote = remoteEnvironment(target.repository, target.credentials, { marker, pinned })
     const { traced, onOutput } = more
-    const env = traced ? { ...remote, ...traceVariables } : remote
     const whole = [...args, ...address, ...options]
-    // The headers of a trace are read and never shown: masking would change the address in them.
-    if (traced) return runGit(whole, { cwd: directory, env, mask: (text) => text, onLine() {}, signal })
-    return runGit(whole, { cwd: directory, env, mask, onLine, signal, ...(onOutput && { onOutput }) })
+    const runWith = (variables: Environment | null) => {
+      const settings = { marker, pinned, ssh: variables }
+      const env = remoteEnvironment(target.repository, target.credentials, settings)
+      // The headers of a trace are read and never shown: masking would change the address in them.
+      const quiet = {
+        cwd: directory,
+        env: { ...env, ...traceVariables },
+        mask: (text: string) => text,
+        signal,
+      }
+      if (traced) return runGit(whole, { ...quiet, onLine() {} })
+      return runGit(whole, { cwd: directory, env, mask, onLine, signal, ...(onOutput && { onOutput }) })
+    }
+    return target.repository.kind === 'ssh' && ssh?.key
+      ? withSshKey(ssh.key, target.repository, runWith)
+      : runWith(null)
   }
 
   async function run(args: string[], options: string[], onOutput?: GitRun['onOutput']): Promise<void> {
@@ -174,7 +189,7 @@ async function askRemote<T>(place: QuickPlace, ask: (remote: Remote) => Promise<
   try {
     return await ask(openRemote({ ...place, directory: nowhere, signal, onLine: () => {} }))
   } catch (error) {
-    if (error !== deadline.reason) throw toFailure(error, place.repository, place.credentials)
+    if (error !== deadline.reason) throw toFailure(error, place)
     const late = `cannot read ${place.repository.url}: no response within ${duration(listTimeoutMs)}`
     throw new Failure('git_remote_unreachable', late)
   }

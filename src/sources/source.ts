@@ -27,4 +27,7 @@ export interface FetchJob extends Pick<CheckoutRequest, 'localRepositories' | 'h
   onLine(line: string): void
 }
 
-export type GitAccess = Pick<CheckoutRequest, 'repository' | 'credentials' | 'basePath' | 'accessSubmodule'>
+export type GitAccess = Pick<
+  CheckoutRequest,
+  'repository' | 'credentials' | 'ssh' | 'basePath' | 'accessSubmodule'
+>

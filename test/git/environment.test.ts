@@ -15,7 +15,7 @@ function setEnvironment(t: TestContext, variables: Record<string, string>): void
 
 const urls = ['https://example.com/web', 'http://example.com/web', 'git@example.com:web', '/srv/web']
 const environmentOf = (url: string) =>
-  remoteEnvironment(parseRepositoryUrl(url), null, { marker: 'dep-1', pinned: null })
+  remoteEnvironment(parseRepositoryUrl(url), null, { marker: 'dep-1', pinned: null, ssh: null })
 
 test('of the daemon’s environment only the path, proxies and certificates reach git', (t) => {
   const proxies = { HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'localhost' }

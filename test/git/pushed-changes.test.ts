@@ -19,6 +19,7 @@ async function openPush(t: TestContext, options: TestRepositoryOptions = {}) {
   const place = (url: string) => ({
     repository: parseRepositoryUrl(url),
     credentials: null,
+    ssh: null,
     localRepositories: [],
     hostRules: testHostRules,
     marker: 'push',

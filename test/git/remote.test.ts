@@ -14,7 +14,7 @@ const noSignal = new AbortController().signal
 
 function branchesOf(url: string, signal = noSignal) {
   const repository = parseRepositoryUrl(url)
-  const options = { localRepositories: [], hostRules: testHostRules, marker: 'list' }
+  const options = { ssh: null, localRepositories: [], hostRules: testHostRules, marker: 'list' }
   return listBranches({ repository, credentials: null, ...options, signal })
 }
 
@@ -148,7 +148,10 @@ test('a repository is checked out over ssh without prompts', async (t) => {
   }
 
   const { notes } = readTree(directory)
-  assert.match(notes ?? '', /-o BatchMode=yes -o StrictHostKeyChecking=accept-new .*-p 2222 git@example\.com/)
+  assert.match(
+    notes ?? '',
+    /-o BatchMode=yes .*-o StrictHostKeyChecking=accept-new .*-p 2222 git@example\.com/,
+  )
 })
 
 test('a key that the ssh server rejects is reported with the remedy', async (t) => {
@@ -158,6 +161,6 @@ test('a key that the ssh server rejects is reported with the remedy', async (t) 
     code: 'git_remote_unreachable',
     message:
       'cannot read git@example.com:acme/web.git: git@example.com: Permission denied (publickey); ' +
-      "if it is private, add the server's ssh key to it as a deploy key",
+      'if it is private, let it know the key that this command makes: berth deploy-key NAME',
   })
 })

@@ -292,6 +292,7 @@ const list: Record<RequiredCredentials, string[]> = {
     'GET /api/v1/services/{id}/schedule/history',
     'GET /api/v1/services/{id}/deliveries',
     'POST /api/v1/services/{id}/watch-paths/test',
+    'GET /api/v1/services/{id}/deploy-key',
   ],
   'read record': [
     'GET /api/v1/alerts/{id}',
@@ -367,6 +368,9 @@ const list: Record<RequiredCredentials, string[]> = {
   admin: [
     'GET /api/v1/git/connections/{id}/hook',
     'GET /api/v1/git/connections/{id}/deliveries',
+    'POST /api/v1/services/{id}/deploy-key',
+    'DELETE /api/v1/services/{id}/deploy-key',
+    'DELETE /api/v1/services/{id}/deploy-key/hosts',
     'GET /api/v1/services/{id}/deploy-hook',
     'POST /api/v1/services/{id}/deploy-hook/rotate',
     'GET /api/v1/doctor',

@@ -4,13 +4,14 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '../../storage/access/hashed-tokens.ts'
 import type { Storage } from '../../storage/index.ts'
-import { rawTables, transitionOf } from '../support/storage/store-fixtures.ts'
+import { rawTables, serviceRow, transitionOf } from '../support/storage/store-fixtures.ts'
 import { instant, temporaryStorage } from '../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const expectedKeys = {
   attempts: [['current_password', 7, 'mark']],
   datastore_ports: [25_001],
+  deploy_keys: ['svc-1'],
   foreign_reads: ['dep-1'],
   git_applications: ['gitlab https://gitlab.com'],
   git_grants: ['git-1'],
@@ -30,6 +31,8 @@ test('tables that the view of version 0.1 does not show keep their names and key
   await storage.commit(() => storage.datastores.insert('dst-1', 'shop-db', 'secret'))
   await storage.datastores.movePort('dst-1', [25_001])
   await storage.upstreams.allocatePool('svc-1')
+  await storage.services.create(serviceRow())
+  await storage.deployKeys.put('svc-1', { publicKey: 'a', privateKey: 'b', createdAt: instant })
   await fillGit(storage)
   await storage.close()
 

@@ -71,10 +71,18 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     branches: (repoUrl) => readBranches(ports, repoUrl),
     compareUrl: (repoUrl, from, to) =>
       compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
-    servingId: (service) => servingOf(ports.storage, service, service.repo_url)?.connection.id ?? null,
+    servingId: (service) => servingIdOf(ports.storage, service),
     receive: (sent) => receiveDelivery(ports, sent),
     hookSecret: (id) => hookSecretOf(ports.storage, id),
   }
+}
+
+/** A deploy key comes first: a service that has one uses no connection to read its repository. */
+function servingIdOf(storage: Storage, service: Parameters<GitAccounts['servingId']>[0]): string | null {
+  const { id, repo_url: url } = service
+  const isSsh = url !== null && parseRepositoryUrl(url).kind === 'ssh'
+  if (isSsh && storage.deployKeys.has(id)) return null
+  return servingOf(storage, service, url)?.connection.id ?? null
 }
 
 /** Parallel requests for one account must not create two connections. */
@@ -165,6 +173,7 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
   const remote = {
     repository: { ...repository, credentials: null },
     credentials,
+    ssh: null,
     localRepositories: ports.settings.localRepositories,
     hostRules: ports.settings.gitHosts,
     marker: 'branches',

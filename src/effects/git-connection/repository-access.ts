@@ -69,7 +69,8 @@ async function isReadable(
 ): Promise<boolean> {
   if (problem !== null) return false
   const { signal } = new AbortController()
-  const remote = { repository, credentials, localRepositories: [], hostRules: settings.gitHosts, signal }
+  const { gitHosts: hostRules } = settings
+  const remote = { repository, credentials, ssh: null, localRepositories: [], hostRules, signal }
   return listBranches({ ...remote, marker: 'access' }).then(
     () => true,
     () => false,

@@ -1,14 +1,17 @@
-// How a service reads its repository: the credentials of its own URL come first, then a git connection.
+// How a service reads its repository: with the credentials of its own URL or with its deploy key, and else
+// with a git connection.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { Credentials } from '../../git/credentials.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from '../../git/repository.ts'
+import type { SshAccess } from '../../git/ssh.ts'
+import { sshAccessOf } from './deploy-keys.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { accessRepository, findServing, type RepositoryAccess, titleOf } from './repository-access.ts'
 
-type ServiceAccess = Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'>
+type ServiceAccess = Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'> & { ssh: SshAccess }
 
 /** `say` gets a line about how the repository is read. */
 export async function accessForService(
@@ -17,14 +20,20 @@ export async function accessForService(
   repository: RepositoryUrl,
   say: (line: string) => void,
 ): Promise<ServiceAccess> {
+  const ssh = sshAccessOf(ports.storage, service)
+  const own = { repository, credentials: null, connection: null, ssh }
   const credentials = credentialsFor(ports, service.id, repository)
-  if (credentials) return { repository, credentials, connection: null }
+  if (credentials) return { ...own, credentials }
+  if (repository.kind === 'ssh' && ssh.key) {
+    say('reading the repository with the deploy key of the service')
+    return own
+  }
   if (service.use_git_connection === false) {
     const remedy = `berth update ${service.name} --git-connection on`
     say(`the repository is read without a git connection, as this service is set; ${remedy}`)
-    return { repository, credentials: null, connection: null }
+    return own
   }
-  const access = await accessRepository(ports, repository)
+  const access = { ...(await accessRepository(ports, repository)), ssh }
   if (access.connection === null) return access
   const name = titleOf(access.connection)
   if (access.problem === null) say(`reading the repository with ${name}`)

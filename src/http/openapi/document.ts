@@ -181,6 +181,7 @@ const examples: Readonly<Record<string, Json>> = {
   AddDomain: { domain: 'shop.example.com' },
   UpgradeDatastore: { version: '18' },
   ChownDisk: { owner: '1000:1000' },
+  CreateDeployKey: { rotate: true },
   EdgeUpgrade: { force: true },
   ReplaceEnv: { vars: [{ key: 'GREETING', value: 'hi' }] },
   ChangeEnv: { set: [{ key: 'GREETING', value: 'hi' }], unset: ['OLD'] },

@@ -45,6 +45,7 @@ export const tagMeanings: Readonly<Record<string, string>> = {
   Datastores: 'Managed Postgres and Redis.',
   'Backup places': 'Where backups are kept: the folder of the server, and S3-compatible buckets.',
   Backups: 'Backups of datastores, and restores.',
+  'Deploy keys': 'The ssh keys with which services read their repositories.',
   Hooks: 'Webhooks of git providers, and deploy hooks of services.',
   Git: 'Accounts at GitHub, GitLab, Gitea and Forgejo, through which repositories are listed and cloned.',
   Registries: 'Credentials for image registries.',

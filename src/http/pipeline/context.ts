@@ -12,6 +12,7 @@ import type { BackupPlaces } from '../../effects/backup-place/backup-places.ts'
 import type { DiskUsage } from '../../effects/disk/disk-usage.ts'
 import type { LeftBehind } from '../../effects/engine/left-behind.ts'
 import type { Files } from '../../effects/files.ts'
+import type { DeployKeys } from '../../effects/git-connection/deploy-keys.ts'
 import type { GitAccounts } from '../../effects/git-connection/git-accounts.ts'
 import type { Shells } from '../../effects/shells.ts'
 import type { UsageSample } from '../../effects/traffic/instance-metrics.ts'
@@ -46,6 +47,7 @@ export interface HttpContext {
   backupPlaces: BackupPlaces
   serverBackups: { place: string; places: BackupPlaces }
   git: GitAccounts
+  deployKeys: DeployKeys
   traffic: TrafficMetrics | null
   /** Null when the server runs from source and it was not built. */
   dashboard: Dashboard | null

@@ -10,6 +10,7 @@ import { backupRoutes, restoreRoutes } from '../routes/backups.ts'
 import { certificateRoutes } from '../routes/certificates.ts'
 import { datastoreRoutes, upgradeRoutes } from '../routes/datastores.ts'
 import { deployDiffRoutes } from '../routes/deploy-diffs.ts'
+import { deployKeyRoutes } from '../routes/deploy-keys.ts'
 import { deployRoutes, uploadRoutes } from '../routes/deploys.ts'
 import { diskRoutes } from '../routes/disks.ts'
 import { doctorRoutes } from '../routes/doctor.ts'
@@ -59,6 +60,7 @@ export const routes: readonly Route[] = [
   ...serverBackupRoutes,
   ...restoreRoutes,
   ...gitConnectionRoutes,
+  ...deployKeyRoutes,
   ...hookRoutes,
   ...notificationRoutes,
   ...registryRoutes,

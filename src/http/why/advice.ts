@@ -191,7 +191,14 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
       return adviseSequence(`berth update ${name} --publish-dir FOLDER`, retryCommand(deploy, name))
     case 'git_remote_unreachable':
       if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
+      if (detailOf(deploy, 'reason', '') === 'deploy_key')
+        return adviseTo('let the git server know the key of the service', `berth deploy-key ${name}`)
       return adviseTo('check the address of the source', `berth show ${name}`)
+    case 'host_key_changed': {
+      const forget = `berth deploy-key ${name} --forget-host`
+      const commands = [forget, retryCommand(deploy, name)]
+      return advise(`if the git server really has a new key: ${commands.join(', then: ')}`, ...commands)
+    }
     case 'build_failed':
       return adviseOnBuild(deploy, service)
     default:

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { GitConnectionPorts } from '../../../src/effects/git-connection/ports.ts'
+import { accessForService } from '../../../src/effects/git-connection/service-access.ts'
+import { parseRepositoryUrl } from '../../../src/git/repository.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
-import { portlessAddress } from '../../support/git/git-server.ts'
+import { portlessAddress, testHostRules } from '../../support/git/git-server.ts'
 import { createRepository } from '../../support/git/repository.ts'
 import { all, authorize, connectionOf, connectToken, git } from '../../support/http/git-connections.ts'
 import { startApi } from '../../support/http/http-context.ts'
@@ -312,6 +315,33 @@ test('an ssh address of a group is read with a connection that may read it, else
   const refused = await branches('secret')
   assert.equal(refused.status, 502)
   assert.match(refused.body.detail as string, /nothing listens at its address/)
+})
+
+test('the deploy key of a service comes before a connection, for its ssh address only', async (t) => {
+  const listen = { address: portlessAddress, port: 80 }
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { listen })]
+  const { body } = await connectToken(api, 'gitea', fake, fake.createToken('ada'))
+  const servingOf = async (name: string, repo_url: string) => {
+    await api.call('POST', '/api/v1/services', { body: { name, repo_url, deploy: false } })
+    const serving = () => api.context.git.servingId(api.storage.services.get(name)!)
+    const before = serving()
+    await api.call('POST', `/api/v1/services/${name}/deploy-key`)
+    return [before, serving()]
+  }
+  assert.deepEqual(await servingOf('over-ssh', `git@${portlessAddress}:ada/shop.git`), [body.id, null])
+  assert.deepEqual(await servingOf('over-http', `${fake.url}/ada/shop.git`), [body.id, body.id])
+
+  const service = api.storage.services.get('over-ssh')!
+  const ports = { ...api, actors: api.context.actors, settings: { gitHosts: testHostRules } }
+  const lines: string[] = []
+  const { repository, connection, ssh } = await accessForService(
+    ports as unknown as GitConnectionPorts,
+    service,
+    parseRepositoryUrl(service.repo_url!),
+    (line) => lines.push(line),
+  )
+  assert.deepEqual([repository.url, connection, ssh.key === null], [service.repo_url, null, false])
+  assert.deepEqual(lines, ['reading the repository with the deploy key of the service'])
 })
 
 test('parallel requests for one account create one connection', async (t) => {

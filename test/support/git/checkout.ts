@@ -6,6 +6,7 @@ import { type AccessSubmodule, type BranchCheckout, checkoutSource } from '../..
 import type { Credentials } from '../../../src/git/credentials.ts'
 import type { HostRules } from '../../../src/git/remote-host.ts'
 import { isSameOrigin, parseRepositoryUrl } from '../../../src/git/repository.ts'
+import type { SshAccess } from '../../../src/git/ssh.ts'
 import { temporaryDirectory } from '../system/directory.ts'
 import { testHostRules } from './git-server.ts'
 
@@ -14,6 +15,7 @@ export interface CheckoutOptions {
   branch?: string | null
   commit?: string
   credentials?: Credentials
+  ssh?: SshAccess
   signal?: AbortSignal
   marker?: string
   directory?: string
@@ -36,6 +38,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
   const done = checkoutSource({
     repository,
     credentials: options.credentials ?? repository.credentials,
+    ssh: options.ssh ?? null,
     branch: options.branch === undefined ? 'main' : options.branch,
     commit: options.commit ?? null,
     directory,

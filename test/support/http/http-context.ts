@@ -17,6 +17,7 @@ import type { Deploy } from '../../../src/api/deploy.ts'
 import { parseImageReference, parseRegistryHost } from '../../../src/docker/images/image-reference.ts'
 import { alertEffects } from '../../../src/effects/alert/alert.ts'
 import { openBackupPlaces } from '../../../src/effects/backup-place/backup-places.ts'
+import { openDeployKeys } from '../../../src/effects/git-connection/deploy-keys.ts'
 import { openGitAccounts } from '../../../src/effects/git-connection/git-accounts.ts'
 import { gitConnectionEffects } from '../../../src/effects/git-connection/git-connection.ts'
 import type { GitConnectionPorts } from '../../../src/effects/git-connection/ports.ts'
@@ -163,6 +164,7 @@ export function createContext(storage: Storage): HttpContext {
     files: { inspect: nothingRuns, read: nothingRuns, write: nothingRuns },
     shells: { open: nothingRuns },
     git: openGitAccounts(gitPorts(storage, noActors)),
+    deployKeys: openDeployKeys(storage),
     traffic: null,
     dashboard: null,
     parse,
