@@ -6,6 +6,7 @@ import { type CommitRequest, findCommit, noDefaultBranch } from './commit.ts'
 import { type Credentials, checkCredentials, createMask } from './credentials.ts'
 import { writingEnvironment } from './environment.ts'
 import { openHistory } from './history.ts'
+import { fetchLargeFiles } from './lfs/large-files.ts'
 import { GitError, runGit } from './process.ts'
 import { defaultBranchOf, openRemote } from './remote.ts'
 import { toFailure, toSourceFailure } from './remote-failure.ts'
@@ -28,6 +29,8 @@ export interface CheckoutRequest {
   commit: string | null
   /** Emptied before the checkout. */
   directory: string
+  /** How many bytes the files of Git LFS may have. */
+  roomBytes(): Promise<number>
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */
   localRepositories: string[]
   hostRules: HostRules
@@ -99,6 +102,7 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
   await empty(tree.directory)
   const commitSha = await fetchCommit(tree)
   await write(tree, ['checkout', '--quiet', '--detach', commitSha, '--'])
+  await fetchLargeFiles(tree)
   const { commitMessage, submodules } = await readCommit(tree, commitSha)
   await removeHistory(tree)
   if (submodules.length > 0 && tree.depth === maxSubmoduleDepth) {

@@ -37,10 +37,14 @@ export class GitError extends Error {
 const maxOutputMib = 64
 const bytesPerMib = 1024 * 1024
 
+export function runGit(args: string[], run: GitRun): Promise<string> {
+  return runProgram('git', args, run)
+}
+
 /** Rejects with a GitError, or when aborted once no process of the group is left that could still write. */
-export async function runGit(args: string[], run: GitRun): Promise<string> {
+export async function runProgram(program: string, args: string[], run: GitRun): Promise<string> {
   run.signal.throwIfAborted()
-  const child = spawn('git', args, {
+  const child = spawn(program, args, {
     cwd: run.cwd,
     // git must look for a repository only in its own folder.
     env: { ...run.env, GIT_CEILING_DIRECTORIES: dirname(run.cwd) },

@@ -33,7 +33,7 @@ export function isUnauthorized(error: unknown): boolean {
   return error instanceof GitError && error.outputLines.some((line) => unauthorized.test(line))
 }
 
-interface RefusedPlace {
+export interface RefusedPlace {
   repository: RepositoryUrl
   credentials: Credentials | null
   ssh: SshAccess | null
@@ -43,7 +43,7 @@ interface RefusedPlace {
 
 /** Other errors pass unchanged. */
 export function toFailure(error: unknown, place: RefusedPlace): unknown {
-  const { repository, ssh, deniedOwner = null } = place
+  const { repository, ssh, deniedOwner } = place
   if (!(error instanceof GitError)) return error
   if (isDiskFull(error)) return diskFull()
   const changed = ssh && hostKeyFailure(error, repository, ssh)
@@ -52,13 +52,9 @@ export function toFailure(error: unknown, place: RefusedPlace): unknown {
   const isRefused = looksPrivate.test(output) && !isUnavailable.test(output)
   const message = `cannot read ${repository.url}: ${reasonOf(error)}`
   if (!isRefused) return new Failure('git_remote_unreachable', message)
-  if (deniedOwner === null) {
-    const failure = new Failure('git_remote_unreachable', `${message}; ${adviceFor(place)}`)
-    return repository.kind === 'ssh' ? failure.with({ reason: 'deploy_key' }) : failure
-  }
-  const denial = `the credentials of this service are not used for repositories of ${deniedOwner}`
-  const details = { reason: 'submodule_owner', owner: deniedOwner }
-  return new Failure('git_remote_unreachable', `${message}; ${denial}`).with(details)
+  const failure = new Failure('git_remote_unreachable', `${message}; ${adviceFor(place)}`)
+  if (deniedOwner) return failure.with({ reason: 'submodule_owner', owner: deniedOwner })
+  return repository.kind === 'ssh' ? failure.with({ reason: 'deploy_key' }) : failure
 }
 
 /** The same for a commit that is available but cannot be checked out: the error is in the source. */
@@ -72,7 +68,7 @@ function isDiskFull({ outputLines: said }: GitError): boolean {
   return said.some((line) => /No space left on device|Disk quota exceeded/.test(line))
 }
 
-function diskFull(): Failure {
+export function diskFull(): Failure {
   return new Failure('insufficient_storage', 'the disk is full: the source does not fit')
 }
 
@@ -99,7 +95,9 @@ function bare(line: string): string {
     .replace(/: terminal prompts disabled$/, '')
 }
 
-function adviceFor({ repository, credentials, ssh }: RefusedPlace): string {
+/** What to do about a remote that refuses. */
+export function adviceFor({ repository, credentials, ssh, deniedOwner }: RefusedPlace): string {
+  if (deniedOwner) return `the credentials of this service are not used for repositories of ${deniedOwner}`
   if (repository.kind === 'path') return localAdvice
   if (repository.kind === 'ssh') {
     const command = ssh?.command ?? 'berth deploy-key NAME'

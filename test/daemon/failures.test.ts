@@ -7,6 +7,7 @@ import { findObjectsOf } from '../support/daemon/leftovers.ts'
 import { dockerfile, fetchPage, finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { createGitServer } from '../support/git/git-server.ts'
+import { pointerOf } from '../support/git/lfs-server.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { long } from '../support/system/drill-size.ts'
 
@@ -39,9 +40,10 @@ test('without a Dockerfile, the error says why no recipe fits', async (t) => {
 })
 
 long('the log names Git LFS, and an ignored docker-compose.yml too', async (t) => {
-  const files = { '.gitattributes': '*.bin filter=lfs', 'docker-compose.yml': '' }
+  const lfs = { '.gitattributes': '*.bin filter=lfs', 'a.bin': pointerOf('a') }
+  const files = { ...lfs, 'docker-compose.yml': '' }
   const { log } = await failFirst(t, files)
-  const words = 'the source uses Git LFS: its files are not fetched, the build gets pointers'
+  const words = 'the files of Git LFS are not read from a path: the build gets pointers'
   assert.ok(log.includes(words), log.join('\n'))
   assert.ok(log.some((line) => line.startsWith('docker-compose.yml is not read')))
 })

@@ -16,6 +16,7 @@ export interface CheckoutOptions {
   commit?: string
   credentials?: Credentials
   ssh?: SshAccess
+  roomBytes?: number
   signal?: AbortSignal
   marker?: string
   directory?: string
@@ -39,6 +40,7 @@ export function startCheckout(t: TestContext, options: CheckoutOptions): Checkou
     repository,
     credentials: options.credentials ?? repository.credentials,
     ssh: options.ssh ?? null,
+    roomBytes: async () => options.roomBytes ?? 2 ** 30,
     branch: options.branch === undefined ? 'main' : options.branch,
     commit: options.commit ?? null,
     directory,

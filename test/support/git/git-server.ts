@@ -39,6 +39,8 @@ export interface GitServerOptions {
   credentials?: { username: string; password: string }
   /** Uses version 0 of the git protocol, in which a server only serves what its refs name. */
   speaksOldProtocol?: boolean
+  /** Whether it responds to the request itself. */
+  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean
   /** `serve` by default. */
   answer?: (request: GitServerRequest) => GitServerAnswer
 }
@@ -54,6 +56,7 @@ const stallBytes = 128 * 1024
 export async function createGitServer(t: Scope, options: GitServerOptions): Promise<GitServer> {
   const requests: GitServerRequest[] = []
   const server = createServer((request, response) => {
+    if (options.intercept?.(request, response)) return
     const { method = 'GET', url: path = '/', headers } = request
     const seen = { method, path, authorization: headers.authorization ?? null }
     requests.push(seen)

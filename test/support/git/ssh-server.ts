@@ -24,8 +24,10 @@ export interface SshServer {
   isHeld(): boolean
   /** Connections so far. */
   count(): number
-  /** Lets `git-lfs-authenticate` print this. */
-  answerLfs(text: string): void
+  /** Lets `git-lfs-authenticate` print this; null lets it fail. */
+  answerLfs(text: string | null): void
+  /** The command that it was. */
+  lfsAsked(): string
 }
 
 export async function createSshServer(t: Scope): Promise<SshServer> {
@@ -69,7 +71,8 @@ export async function createSshServer(t: Scope): Promise<SshServer> {
     },
     isHeld: () => existsSync(at('held')) && readFileSync(at('held'), 'utf8') !== '',
     count: () => count,
-    answerLfs: (text) => writeFileSync(at('lfs'), text),
+    answerLfs: (text) => (text === null ? rmSync(at('lfs')) : writeFileSync(at('lfs'), text)),
+    lfsAsked: () => readFileSync(at('lfs-asked'), 'utf8'),
   }
 }
 

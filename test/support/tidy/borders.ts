@@ -88,12 +88,13 @@ export const borders: Border[] = [
   },
   {
     of: 'src/git/',
-    packages: ['simple-git'],
+    packages: ['simple-git', 'zod'],
     node: true,
     values: [
       'src/git/',
       'src/async/',
       'src/errors.ts',
+      'src/address-check.ts',
       'src/address-classes.ts',
       'src/process-groups.ts',
       'src/quantities.ts',

@@ -3,7 +3,6 @@
 import { join } from 'node:path'
 import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import { removeTree } from '../../../archive/removal.ts'
-import { maxIgnoreBytes, readBounded } from '../../../docker/dockerfile/ignore-rules.ts'
 import type { RepositoryUrl } from '../../../git/repository.ts'
 import { reapProcesses } from '../../../process-groups.ts'
 import { sourceFor } from '../../../sources/index.ts'
@@ -29,7 +28,7 @@ export async function fetchSource(phase: DeployPhase, input: FetchInput) {
 async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
   const { ports, id, serviceId, log, signal } = phase
   const directory = checkoutDirectory(ports, id)
-  const fetched = await sourceFor(source).fetch({
+  return sourceFor(source).fetch({
     deployId: id,
     serviceId,
     source,
@@ -44,9 +43,6 @@ async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
     onLine: log.info,
     signal,
   })
-  if (await usesLfs(directory))
-    log.info('the source uses Git LFS: its files are not fetched, the build gets pointers')
-  return fetched
 }
 
 async function openGitAccess(phase: DeployPhase, wanted: RepositoryUrl): Promise<GitAccess> {
@@ -72,11 +68,4 @@ export function checkoutDirectory(ports: DeployPorts, deployId: string): string 
 
 export async function removeWork(ports: DeployPorts, deployId: string): Promise<void> {
   await removeTree(workDirectory(ports, deployId))
-}
-
-/** Whether git keeps files in Git LFS, of which a checkout has only pointers. */
-async function usesLfs(directory: string): Promise<boolean> {
-  const file = { name: '.gitattributes', maxBytes: maxIgnoreBytes }
-  const attributes = await readBounded(join(directory, file.name), file).catch(() => '')
-  return attributes.includes('filter=lfs')
 }
