@@ -35,12 +35,13 @@ export function openDeployKeys(store: Store, sealer: Sealer, services: Services)
   return {
     get: sealed.get,
     has: sealed.has,
-    /** Replaces a former key; the pinned hosts stay. Throws `not_found` without the service. */
-    put: (serviceId: string, key: Omit<DeployKey, 'hosts'>) =>
+    /** A former key stays unless it is replaced; pinned hosts stay. Throws `not_found`, `conflict`. */
+    put: (serviceId: string, key: Omit<DeployKey, 'hosts'>, { replaces }: { replaces: boolean }) =>
       store.commit((commit) => {
         services.assertNotDeleting(serviceId)
         if (!services.get(serviceId)) throw new StorageError('not_found', `there is no service ${serviceId}`)
-        put(commit, serviceId, { ...key, hosts: sealed.get(serviceId)?.hosts ?? [] })
+        const former = sealed.get(serviceId)
+        if (replaces || !former) put(commit, serviceId, { ...key, hosts: former?.hosts ?? [] })
       }),
     /** Only of hosts that are not pinned yet. */
     pin: (serviceId: string, found: PinnedHost[]) =>

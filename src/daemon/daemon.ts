@@ -91,7 +91,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
     ...effectsOf(ports),
   })
   await awaitCurrentNames(ports)
-  await removeKeyFiles(storage)
+  await removeKeyFiles(ports)
   const lastEnd = readOwnEnd(storage.directory)
   const restored = await supervisor.restore(lastEnd)
   forgetOwnEnd(storage.directory)

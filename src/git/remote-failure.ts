@@ -101,8 +101,9 @@ export function adviceFor({ repository, credentials, ssh, deniedOwner }: Refused
   if (repository.kind === 'path') return localAdvice
   if (repository.kind === 'ssh') {
     const command = ssh?.command ?? 'berth deploy-key NAME'
-    if (ssh?.key) return `it must know the deploy key of this service: ${command} shows it`
-    return `if it is private, let it know the key that this command makes: ${command}`
+    if (ssh?.key)
+      return `enter the key of this service as a deploy key of the repository: ${command} shows it`
+    return `if it is private, give the service a deploy key: ${command}`
   }
   if (credentials?.connection) {
     return `${credentials.connection.title} may not read it; berth git ls shows whether it still works`

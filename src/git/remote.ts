@@ -97,15 +97,11 @@ export function openRemote({
     const runWith = (variables: Environment | null) => {
       const settings = { marker, pinned, ssh: variables }
       const env = remoteEnvironment(target.repository, target.credentials, settings)
+      const shared = { cwd: directory, signal }
+      if (!traced) return runGit(whole, { ...shared, env, mask, onLine, ...(onOutput && { onOutput }) })
       // The headers of a trace are read and never shown: masking would change the address in them.
-      const quiet = {
-        cwd: directory,
-        env: { ...env, ...traceVariables },
-        mask: (text: string) => text,
-        signal,
-      }
-      if (traced) return runGit(whole, { ...quiet, onLine() {} })
-      return runGit(whole, { cwd: directory, env, mask, onLine, signal, ...(onOutput && { onOutput }) })
+      const quiet = { mask: (text: string) => text, onLine() {} }
+      return runGit(whole, { ...shared, ...quiet, env: { ...env, ...traceVariables } })
     }
     return target.repository.kind === 'ssh' && ssh?.key
       ? withSshKey(ssh.key, target.repository, runWith)

@@ -38,7 +38,10 @@ test('a service is read with its key by deploys and automatic deploys, until it 
 
   const unknown = await deploy()
   assert.deepEqual([unknown.status, unknown.error_code], ['failed', 'git_remote_unreachable'])
-  assert.match(unknown.error, /it must know the deploy key of this service: berth deploy-key shop shows it$/)
+  assert.match(
+    unknown.error,
+    /enter the key of this service as a deploy key of the repository: berth deploy-key shop shows it$/,
+  )
   const why = await api.get(`/deploys/${unknown.id}/why`)
   assert.deepEqual(why.commands, ['berth deploy-key shop'])
 

@@ -161,6 +161,6 @@ test('a key that the ssh server rejects is reported with the remedy', async (t) 
     code: 'git_remote_unreachable',
     message:
       'cannot read git@example.com:acme/web.git: git@example.com: Permission denied (publickey); ' +
-      'if it is private, let it know the key that this command makes: berth deploy-key NAME',
+      'if it is private, give the service a deploy key: berth deploy-key NAME',
   })
 })

@@ -90,7 +90,11 @@ test('another key is refused with the command that shows the right one', async (
     assert.deepEqual([error.code, error.facts], ['git_remote_unreachable', { reason: 'deploy_key' }])
     assert.ok(error.message.startsWith(`cannot read ${url}: `), error.message)
     assert.match(error.message, /Permission denied \(publickey\)/)
-    assert.ok(error.message.endsWith(`it must know the deploy key of this service: ${command} shows it`))
+    assert.ok(
+      error.message.endsWith(
+        `enter the key of this service as a deploy key of the repository: ${command} shows it`,
+      ),
+    )
     return true
   })
   assert.deepEqual(pins(), [])

@@ -26,8 +26,8 @@ export function control({ version, architecture, kibibytes, glibc }: Package): s
       'init-system-helpers (>= 1.54~)',
       'systemd (>= 252)',
     ].join(', '),
-    // nft isolates services from each other; git asks for certificates.
-    Recommends: 'nftables, ca-certificates',
+    // nft isolates services from each other; git asks for certificates, and reads over ssh.
+    Recommends: 'nftables, ca-certificates, openssh-client',
     // For --edge host only: by default HAProxy is a container.
     Suggests: 'haproxy, bash-completion',
     Section: 'admin',

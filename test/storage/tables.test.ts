@@ -32,7 +32,11 @@ test('tables that the view of version 0.1 does not show keep their names and key
   await storage.datastores.movePort('dst-1', [25_001])
   await storage.upstreams.allocatePool('svc-1')
   await storage.services.create(serviceRow())
-  await storage.deployKeys.put('svc-1', { publicKey: 'a', privateKey: 'b', createdAt: instant })
+  await storage.deployKeys.put(
+    'svc-1',
+    { publicKey: 'a', privateKey: 'b', createdAt: instant },
+    { replaces: false },
+  )
   await fillGit(storage)
   await storage.close()
 

@@ -20,7 +20,7 @@ export function addDeployKeyCommand(program: BerthCommand): void {
   program
     .command('deploy-key')
     .argument('[name]', 'the service')
-    .description('make or show the ssh key with which a service reads its repository')
+    .description("show the ssh key that reads a service's repository; it is made first")
     .option('--rotate', 'replace the key')
     .option('--rm', 'delete the key')
     .option('--forget-host', 'accept the next key of the git server, because it has a new one')

@@ -4,9 +4,11 @@ import type { DeployKey } from '../../../storage/deploy-keys.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
+import { messageOf } from '../../errors.ts'
 import type { SshAccess } from '../../git/ssh.ts'
 import { createSshKey, fingerprintOf } from '../../git/ssh-key.ts'
 import { isoNow } from '../iso-now.ts'
+import type { SharedPorts } from '../ports.ts'
 
 /** What may be shown of a key and of the hosts that are pinned. */
 export interface ShownDeployKey {
@@ -19,8 +21,8 @@ export interface ShownDeployKey {
 export interface DeployKeys {
   /** Null without a key. */
   show(serviceId: string): ShownDeployKey | null
-  /** Replaces a former key. */
-  create(service: Pick<ServiceRow, 'id' | 'name'>): Promise<ShownDeployKey>
+  /** The key that the service has then: a former one stays unless it is replaced. */
+  create(service: Pick<ServiceRow, 'id' | 'name'>, options: { replaces: boolean }): Promise<ShownDeployKey>
 }
 
 export function openDeployKeys({ deployKeys }: Storage): DeployKeys {
@@ -30,8 +32,8 @@ export function openDeployKeys({ deployKeys }: Storage): DeployKeys {
   }
   return {
     show,
-    async create({ id, name }) {
-      await deployKeys.put(id, { ...createSshKey(`berth-${name}`), createdAt: isoNow() })
+    async create({ id, name }, options) {
+      await deployKeys.put(id, { ...createSshKey(`berth-${name}`), createdAt: isoNow() }, options)
       return show(id)!
     },
   }
@@ -73,7 +75,10 @@ export function sshAccessOf(
   }
 }
 
-/** At the start, those of a daemon that was killed while git ran. */
-export function removeKeyFiles({ directory }: Pick<Storage, 'directory'>): Promise<void> {
-  return removeTree(directoryIn(directory))
+/** At the start, those of a daemon that was killed while git ran. A file that stays does not prevent it. */
+export async function removeKeyFiles({ storage, logger }: Pick<SharedPorts, 'storage' | 'logger'>) {
+  const path = directoryIn(storage.directory)
+  await removeTree(path).catch((error: unknown) =>
+    logger.error({ path, reason: messageOf(error) }, 'files of deploy keys could not be removed'),
+  )
 }

@@ -49,8 +49,7 @@ export const deployKeyRoutes = tagged('Deploy keys', [
 async function createDeployKey({ context, params, body }: CallById<unknown, CreateDeployKey>) {
   const service = findService(context.storage, params.id)
   assertNotDeleting(service)
-  const existing = body.rotate ? null : context.deployKeys.show(service.id)
-  return toDeployKey(existing ?? (await context.deployKeys.create(service)))
+  return toDeployKey(await context.deployKeys.create(service, { replaces: body.rotate ?? false }))
 }
 
 function toDeployKey({ publicKey, fingerprint, createdAt, hosts }: ShownDeployKey): DeployKey {

@@ -192,7 +192,7 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
     case 'git_remote_unreachable':
       if (detailOf(deploy, 'reason', '') === 'submodule_owner') return adviseOnOwner(deploy, service)
       if (detailOf(deploy, 'reason', '') === 'deploy_key')
-        return adviseTo('let the git server know the key of the service', `berth deploy-key ${name}`)
+        return adviseTo('enter the key of the service at the git server', `berth deploy-key ${name}`)
       return adviseTo('check the address of the source', `berth show ${name}`)
     case 'host_key_changed': {
       const forget = `berth deploy-key ${name} --forget-host`

@@ -96,11 +96,7 @@ test('the audit log has each change of a key', async (t) => {
 
   const { records } = storage.audit.page({ limit: 3 })
 
-  const expected = [
-    'service.delete_deploy-key',
-    'service.delete_deploy-key_hosts',
-    'service.create_deploy-key',
-  ]
+  const expected = ['service.delete_deploy-key', 'service.delete_deploy-key_host', 'service.deploy-key']
   assert.deepEqual(
     records.map(({ action }) => action),
     expected,
