@@ -15,7 +15,9 @@ async function openShop(t: TestContext, settings: Body = {}) {
   const repository = createRepository(t)
   repository.commit('First', await pageApp('one'))
   const repo_url = server.url(repository.directory)
-  const shop = { name: 'shop', repo_url, deploy: false, drain_seconds: 0, ...settings }
+  // Without a key, ssh would write into the files of the user that runs the tests.
+  const quiet = { deploy: false, auto_deploy: false }
+  const shop = { name: 'shop', repo_url, drain_seconds: 0, ...quiet, ...settings }
   await daemon.api.post('/services', shop)
   const key = (body: object = {}) => daemon.api.post('/services/shop/deploy-key', body)
   const deploy = async () =>
@@ -58,7 +60,7 @@ test('a service is read with its key by deploys and automatic deploys, until it 
   )
 
   const head = repository.commit('Two', { 'www/index.html': 'two' })
-  await api.call('PATCH', '/services/shop', { poll_seconds: 1000 })
+  await api.call('PATCH', '/services/shop', { auto_deploy: true })
   const { deploy_id, reason } = await until('the decision', async () => {
     const { decision } = (await api.get('/services/shop')).auto_deploys
     return decision?.head === head && decision
@@ -88,7 +90,7 @@ test('a service is read with its key by deploys and automatic deploys, until it 
 })
 
 test('a daemon that was killed while git ran leaves no key file after its start', async (t) => {
-  const { daemon, server, key, keyFiles } = await openShop(t, { auto_deploy: false })
+  const { daemon, server, key, keyFiles } = await openShop(t)
   server.allow((await key()).public_key)
   const release = server.hold()
   const { id } = await daemon.api.post('/services/shop/deploys', {})
