@@ -35,6 +35,10 @@ interface ServiceSlot extends SlotInput {
   serviceId: string
 }
 
+interface PlannedSlot extends ServiceSlot {
+  plan: AutoDeployPlan
+}
+
 /** The settings of the service changed; null when the service was removed. */
 export interface PlanChange extends SlotOutput {
   plan: AutoDeployPlan | null
@@ -68,6 +72,11 @@ export interface Verdict extends SlotOutput {
   deployId: string | null
   reason: string
   isOutdated: boolean
+}
+
+/** Not begun: the settings have changed since the verdict. */
+export interface Begun extends SlotOutput {
+  isBegun: boolean
 }
 
 /** What was decided about a head. */
@@ -111,10 +120,10 @@ const autoDeploy = setup({
   types: {} as { context: AutoDeployContext; input: AutoDeployInput },
   actors: {
     watchSource: slot<ServiceSlot & WatchedContext, Watched>(),
-    awaitPlan: slot<ServiceSlot & { plan: AutoDeployPlan }, PlanChange>(),
+    awaitPlan: slot<PlannedSlot, PlanChange>(),
     awaitChecks: slot<ServiceSlot & WatchedContext & { waiting: Wait }, Watched | ChecksLook>(),
-    decide: slot<ServiceSlot & { head: string; isFirst: boolean }, Verdict>(),
-    beginDeploy: slot<ServiceSlot & { head: string; deployId: string }, SlotOutput>(),
+    decide: slot<PlannedSlot & { head: string; isFirst: boolean }, Verdict>(),
+    beginDeploy: slot<PlannedSlot & { head: string; deployId: string }, Begun>(),
   },
   guards: {
     hasObstacle: ({ context }) => context.plan.obstacle !== null,
@@ -144,9 +153,10 @@ const autoDeploy = setup({
       if (!('head' in watched)) return context
       const { head, problem, at } = watched
       if (problem !== null) return failed(context, { ...problem, at })
-      const failures = head === context.decision?.head ? 0 : context.failures
       const deed = head === null ? 'found no version yet' : `found ${head}`
-      return { ...solved, failures, ...noWait, found: head, deed }
+      // A new head may still be impossible to fetch: its verdict shows that it is not.
+      const isNew = head !== null && head !== context.decision?.head
+      return { ...(!isNew && solved), ...noWait, found: head, deed }
     }),
     recordWait: assign(({ context }, { at }: Verdict) => {
       const head = context.found!
@@ -195,6 +205,10 @@ function failed({ failingSince, failures }: AutoDeployContext, { at, ...problem 
 }
 
 const service = ({ context: { id, serviceId } }: { context: AutoDeployContext }) => ({ id, serviceId })
+const planned = ({ context }: { context: AutoDeployContext }) => ({
+  ...service({ context }),
+  plan: context.plan,
+})
 const watchedOf = ({ event }: { event: { output: Watched | ChecksLook } }) => event.output
 const watchedContext = ({ context }: { context: AutoDeployContext }) => ({
   plan: context.plan,
@@ -295,7 +309,7 @@ export const machine = autoDeploy.createMachine({
       invoke: {
         id: 'awaitPlan',
         src: 'awaitPlan',
-        input: ({ context }) => ({ ...service({ context }), plan: context.plan }),
+        input: planned,
         onDone: changed,
       },
     },
@@ -305,7 +319,7 @@ export const machine = autoDeploy.createMachine({
         id: 'decide',
         src: 'decide',
         input: ({ context }) => ({
-          ...service({ context }),
+          ...planned({ context }),
           head: context.found!,
           isFirst: context.decision === null,
         }),
@@ -336,9 +350,12 @@ export const machine = autoDeploy.createMachine({
         src: 'beginDeploy',
         input: ({ context }) => {
           const { head, deployId } = context.decision!
-          return { ...service({ context }), head, deployId: deployId! }
+          return { ...planned({ context }), head, deployId: deployId! }
         },
-        onDone: 'planning',
+        onDone: [
+          { guard: ({ event }) => event.output.isBegun, target: 'planning' },
+          { target: 'planning', actions: assign({ decision: null, deed: null }) },
+        ],
       },
     },
     ended: { description: 'Its service was removed.', type: 'final' },

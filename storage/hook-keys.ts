@@ -13,8 +13,10 @@ export function openHookKeys(store: Store, sealer: Sealer) {
     /** `id` is the connection's or the service's. */
     get,
     /** In constant time. */
-    matches: (id: string, key: string) =>
-      key.length === get(id).length && timingSafeEqual(Buffer.from(key), Buffer.from(get(id))),
+    matches(id: string, key: string) {
+      const [given, own] = [Buffer.from(key), Buffer.from(get(id))]
+      return given.length === own.length && timingSafeEqual(given, own)
+    },
     replace: (id: string) => store.commit(() => numbers.put(id, numberOf(id) + 1)),
     /** Only inside a commit. */
     removeWithin: (id: string) => numbers.remove(id),

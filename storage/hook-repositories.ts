@@ -1,17 +1,25 @@
-// Where the repositories that pushes named were last: a provider keeps their ids when they are renamed.
+// Where the repositories that pushes named were: a provider keeps their ids when they are renamed.
 import type { Store } from './store/store.ts'
 
+/** Of one repository; the newest first. */
+const maxKeys = 5
+
 export function openHookRepositories(store: Store) {
-  const keys = store.table<string>('hook_repositories')
+  const rows = store.table<string[]>('hook_repositories')
   return {
-    /** Host and path; null for a repository without a push. */
-    keyOf: (connectionId: string, repositoryId: string) => keys.getOrNull([connectionId, repositoryId]),
-    put: (connectionId: string, repositoryId: string, key: string) =>
-      store.commit(() => keys.put([connectionId, repositoryId], key)),
+    /** Returns the host and path that the repository has, and those that it had. */
+    async remember(connectionId: string, repositoryId: string, key: string): Promise<string[]> {
+      const id = [connectionId, repositoryId]
+      const known = rows.getOrNull(id) ?? []
+      if (known[0] === key) return known
+      const keys = [key, ...known.filter((one) => one !== key)].slice(0, maxKeys)
+      await store.commit(() => rows.put(id, keys))
+      return keys
+    },
     /** Only inside a commit. */
     removeWithin(connectionId: string) {
-      for (const key of [...keys.keys({ start: [connectionId, ''], end: [connectionId, '~'] })])
-        keys.remove(key)
+      for (const key of [...rows.keys({ start: [connectionId, ''], end: [connectionId, '~'] })])
+        rows.remove(key)
     },
   }
 }

@@ -21,9 +21,9 @@ export interface HookEvent {
 }
 
 export interface Push {
-  /** The addresses of the repository, which it loses when it is renamed or moved. */
+  /** The addresses of the repository. */
   repositories: string[]
-  /** It never changes. Null if it is not named. */
+  /** It stays when the repository is renamed or moved. Null if it is not named. */
   repositoryId: string | null
   /** `refs/heads/main`, or `refs/tags/v1.0` */
   ref: string
@@ -35,8 +35,8 @@ export interface Push {
 /** In constant time. */
 export function isSigned(provider: ProviderName, request: HookRequest, secret: string): boolean {
   return signatures[provider](request).some(([sent, key]) => {
-    const expected = key(secret)
-    return sent.length === expected.length && timingSafeEqual(Buffer.from(sent), Buffer.from(expected))
+    const [given, expected] = [Buffer.from(sent), Buffer.from(key(secret))]
+    return given.length === expected.length && timingSafeEqual(given, expected)
   })
 }
 

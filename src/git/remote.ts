@@ -147,9 +147,9 @@ export function openRemote({
     },
     highestTag: async (pattern) => {
       const refs = [`refs/tags/${pattern}`, `refs/tags/${pattern}^{}`]
-      const commits = new Map<string, string>()
-      await run(['ls-remote', '--sort=-version:refname'], refs, (line) => readTag(line, commits))
-      return commits.values().next().value ?? null
+      const tags: Tags = { highest: null, commits: new Map() }
+      await run(['ls-remote', '--sort=-version:refname'], refs, (line) => readTag(line, tags))
+      return tags.highest && tags.commits.get(tags.highest)!
     },
     fetch: async (refspecs, history, parts = 'with contents') => {
       const depth = history === 'none' ? 1 : wholeDepth
@@ -221,12 +221,21 @@ function readAdvertised(line: string, advertised: Advertised): void {
     advertised.branches.push({ name: name.slice('refs/heads/'.length), sha: what })
 }
 
-/** A tag with a message is followed by `^{}` and its commit, in either order. */
-function readTag(line: string, commits: Map<string, string>): void {
+interface Tags {
+  highest: string | null
+  commits: Map<string, string>
+}
+
+/**
+ * The highest name comes first, but a tag with a message comes again with `^{}` and its commit, and sorts as
+ * another name. A pattern also matches the end of a longer name, as that of a branch `refs/tags/v1`.
+ */
+function readTag(line: string, tags: Tags): void {
   const [sha = '', ref = ''] = line.split('\t')
-  const tag = ref.replace(/\^\{\}$/, '')
-  const isHighest = commits.size === 0 || commits.has(tag)
-  if (/^[0-9a-f]+$/.test(sha) && isHighest && (tag !== ref || !commits.has(tag))) commits.set(tag, sha)
+  const name = ref.replace(/\^\{\}$/, '')
+  if (!/^[0-9a-f]+$/.test(sha) || ref.lastIndexOf('refs/tags/') !== 0) return
+  if (ref === name) tags.highest ??= name
+  if (ref !== name || !tags.commits.has(name)) tags.commits.set(name, sha)
 }
 
 // Follows redirects of a server one by one, because git would not check the next host.

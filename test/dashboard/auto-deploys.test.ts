@@ -64,7 +64,7 @@ test('settings are saved, and what is wrong is said at its field', inBrowser, as
   await press(page, 'Save')
   await seeText(page, 'without ./')
   const about = await page.$eval('textarea', (area) => area.getAttribute('aria-describedby'))
-  await page.waitForSelector(`[id="${about}"] ::-p-text('./api' starts at)`)
+  await page.waitForSelector(`[id="${about}"] ::-p-text('./api' must begin at)`)
   assert.equal(await page.$eval('textarea', (area) => area.getAttribute('aria-invalid')), 'true')
   assert.deepEqual(row().watch_paths, [])
 

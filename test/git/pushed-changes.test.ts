@@ -97,20 +97,23 @@ test('the highest tag is that of the highest version, whether it has a message o
   const read = (pattern: string) => readHighestTag(place(repository.directory), pattern)
   assert.equal(await read('v*'), null)
   const commits: Record<string, string> = {}
-  for (const name of ['v1.9', 'v1.10', 'v2.0-rc1', 'v2.0', 'api/v3', 'vendor']) {
+  for (const name of ['v1.9', 'v1.10', 'v2.0-rc1', 'v2.0', 'v3.0', 'v3.0.1', 'api/v3', 'vendor']) {
     commits[name] = repository.commit(name, {})
     if (name === 'v1.10') repository.tag(name)
     else repository.git('tag', '--annotate', '--message', name, name)
   }
   repository.branch('v9')
+  repository.branch('refs/tags/q9')
+  repository.tag('x/refs/tags/q8')
 
-  const patterns = ['v1.*', 'v2.0-*', 'v2*', 'api/*', 'v?.?', '*', 'nothing*']
+  const patterns = ['v1.*', 'v2.0-*', 'v2*', 'v3*', 'api/*', 'v?.?', 'v*', 'q*']
   assert.deepEqual(await Promise.all(patterns.map(read)), [
     commits['v1.10'],
     commits['v2.0-rc1'],
     commits['v2.0'],
+    commits['v3.0.1'],
     commits['api/v3'],
-    commits['v2.0'],
+    commits['v3.0'],
     commits.vendor,
     null,
   ])

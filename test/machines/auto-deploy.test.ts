@@ -114,10 +114,27 @@ const views: Record<string, () => Telling> = {
     effects: {
       watchSource: inTurn(found('a1'), found('a1')),
       decide: inTurn(deploys),
-      beginDeploy: inTurn({ at }),
+      beginDeploy: inTurn({ at, isBegun: true }),
     },
     states: ['watching', 'deciding', 'deploying', 'watching'],
     record: { ...asMade, phase: 'found a1', decision: deployed },
+  }),
+  'forgets a verdict about former settings': () => ({
+    effects: {
+      watchSource: inTurn(found('a1')),
+      decide: inTurn(deploys),
+      beginDeploy: inTurn({ at, isBegun: false }),
+    },
+    states: ['watching', 'deciding', 'deploying', 'watching'],
+    record: asMade,
+  }),
+  'finds a head that cannot be fetched again': () => ({
+    effects: {
+      watchSource: inTurn(found('a1'), { ...found('a1'), at: later }),
+      decide: rejects,
+    },
+    states: ['watching', 'deciding', 'watching', 'deciding', 'watching'],
+    record: failing,
   }),
   'has skipped a head': () => ({
     effects: { watchSource: inTurn(found('a1')), decide: inTurn(skips) },
@@ -393,8 +410,8 @@ for (const [what, tell] of Object.entries(views)) {
       watching: ['watchSource', watched],
       checking: ['awaitChecks', { ...watched, waiting: context.waiting }],
       paused: ['awaitPlan', { ...own, plan: context.plan }],
-      deciding: ['decide', { ...own, head: context.found, isFirst: decision === null }],
-      deploying: ['beginDeploy', { ...own, head: 'a1', deployId: 'dep-1' }],
+      deciding: ['decide', { ...own, plan: context.plan, head: context.found, isFirst: decision === null }],
+      deploying: ['beginDeploy', { ...own, plan: context.plan, head: 'a1', deployId: 'dep-1' }],
     }
     const last = states.at(-1)!
     assert.deepEqual(requests, last === 'ended' ? [] : [inputs[last]])

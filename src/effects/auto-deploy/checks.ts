@@ -1,5 +1,4 @@
 // Waits for the checks of a head, and looks for a newer one at the same time.
-import type { LimitFunction } from 'p-limit'
 import type { Checks, ChecksLook, Wait, Watched } from '../../../machines/auto-deploy.ts'
 import type { Problem } from '../../../machines/problem.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -8,6 +7,7 @@ import { type Check, readChecks } from '../../git-providers/checks.ts'
 import { askAboutRepository } from '../git-connection/repository-requests.ts'
 import { servingOf } from '../git-connection/service-access.ts'
 import { isoNow } from '../iso-now.ts'
+import type { Places } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { answerOf, followPlan, lookAt, maxPauseMs, problemOf, retryMs, type WatchInput } from './watch.ts'
 
@@ -28,7 +28,7 @@ const settledPauseMs = 10 * 60_000
 /** Ends with a newer head, another outcome of the checks, a new or a solved problem, or with a new plan. */
 export async function awaitChecks(
   ports: AutoDeployPorts,
-  looks: LimitFunction,
+  places: Places,
   input: ChecksInput,
   signal: AbortSignal,
 ): Promise<Watched | ChecksLook> {
@@ -44,7 +44,7 @@ export async function awaitChecks(
     if (waitMs > 0 && !isAsked) return Math.min(waitMs, maxPauseMs)
     let checks: Checks | Problem | null = null
     if (isAsked || sourceDueAt <= Date.now()) {
-      const source = await looks(() => lookAt(ports, service, input, signal))
+      const source = await lookAt(ports, places, service, input, signal)
       if (source.head !== null && source.head !== waiting.head) return { ...source, at: isoNow() }
       const pauseMs = source.problem ? retryMs(failures + 1) : plan.pollSeconds * 1000 || maxPauseMs
       sourceDueAt = Date.now() + pauseMs
@@ -52,7 +52,11 @@ export async function awaitChecks(
     }
     if (isAsked || dueAt <= Date.now()) checks ??= await readOutcome(ports, service, waiting, signal)
     if (checks !== null && 'code' in checks) {
-      if (checks.message !== problem?.message) return { head: null, problem: checks, at: isoNow() }
+      if (checks.message !== problem?.message) {
+        if (asked.length > 0)
+          await hookDeliveries.settle(service.id, asked, answerOf({ problem: checks }, decision))
+        return { head: null, problem: checks, at: isoNow() }
+      }
       failures++
       dueAt = Date.now() + retryMs(failures)
     } else if (checks !== null) {

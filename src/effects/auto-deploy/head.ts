@@ -38,11 +38,10 @@ async function readCommit(
 }
 
 async function readDigest(
-  { storage, engine, engineReady }: AutoDeployPorts,
+  { storage, engine }: AutoDeployPorts,
   image: string,
   signal: AbortSignal,
 ): Promise<string> {
-  await engineReady(signal)
   const { reference, host } = parseImageReference(image)
   return resolveDigest(engine, { reference, credentials: storage.registries.get(host), signal })
 }

@@ -15,6 +15,7 @@ import { guardDirectory } from '../disk/disk.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
 import { attemptOf, baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
+import type { Places } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { firstWatched } from './watched-paths.ts'
 
@@ -33,6 +34,7 @@ const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutda
 /** Throws what a fetch throws. */
 export async function decide(
   ports: AutoDeployPorts,
+  places: Places,
   { id, serviceId, head, isFirst }: HeadInput,
   signal: AbortSignal,
 ): Promise<Decided> {
@@ -52,11 +54,21 @@ export async function decide(
   const former = service?.tag_pattern ? attemptOf(storage, serviceId, head) : null
   if (former !== null) return noDeploy(`${former.id} had this version`)
   // Its version would have been this one.
-  if (isFirst && newest?.error_code === 'canceled') return noDeploy(`${newest.id} was canceled`)
+  if (isFirst && newest !== null && hasWithdrawn(newest, service))
+    return noDeploy(`${newest.id} was canceled`)
   const { isSkipped, reason } =
-    service.image === null ? await judgePush(ports, service, { id, head }, signal) : movedTag
+    service.image === null
+      ? await places(service, () => judgePush(ports, service, { id, head }, signal))
+      : movedTag
   if (isSkipped) return noDeploy(reason)
   return { deployId: storage.ids.newId('dep'), reason, isOutdated: false }
+}
+
+/** A user canceled it before it had a version. */
+function hasWithdrawn(deploy: RecordOf<'deploy'>, { repo_url, branch, image }: ServiceRow): boolean {
+  const { error_code, source } = deploy
+  if (error_code !== 'canceled' || versionOf(deploy) !== null) return false
+  return source.repo_url === repo_url && source.branch === branch && source.image === image
 }
 
 /** It takes the version that the source has when it runs, which may be newer than the one that was found. */

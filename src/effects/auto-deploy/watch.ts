@@ -1,6 +1,5 @@
 // Watches the source of a service: looks now, after each delivery of a push, and at each poll. Only news ends
 // the watch, so that polls leave nothing in the store.
-import type { LimitFunction } from 'p-limit'
 import type { AutoDeployPlan, PlanChange, Watched, WatchedContext } from '../../../machines/auto-deploy.ts'
 import type { Problem } from '../../../machines/problem.ts'
 import type { HookDecision } from '../../../storage/hook-deliveries.ts'
@@ -8,8 +7,10 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
 import { planOf } from '../../domain/auto-deploys.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
+import { listConnections } from '../git-connection/instance.ts'
 import { isoNow } from '../iso-now.ts'
 import { readHead } from './head.ts'
+import type { Places } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 
 export interface PlanInput {
@@ -32,7 +33,7 @@ export const retryMs = (failures: number) => Math.min(firstRetryMs * 2 ** (failu
 /** Ends with a head that is not decided about yet, with a new or a solved problem, or with a new plan. */
 export async function watchSource(
   ports: AutoDeployPorts,
-  looks: LimitFunction,
+  places: Places,
   input: WatchInput,
   signal: AbortSignal,
 ): Promise<Watched> {
@@ -46,10 +47,11 @@ export async function watchSource(
     // Something changed, which may be the remedy.
     const isAsked = asked.length > 0 || (isWoken && problem !== null)
     if (waitMs > 0 && !isAsked) return Math.min(waitMs, maxPauseMs)
-    const found = await looks(() => lookAt(ports, service, input, signal))
+    const found = await lookAt(ports, places, service, input, signal)
     const isNews = found.problem === null && (problem !== null || found.head !== (decision?.head ?? null))
+    // A verdict answers them too; left open, they would ask again at once.
+    if (asked.length > 0 && !isNews) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
     if (isNews || found.problem?.message !== problem?.message) return { ...found, at: isoNow() }
-    if (asked.length > 0) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
     if (found.problem !== null) failures++
     const pauseMs = found.problem ? retryMs(failures) : plan.pollSeconds * 1000 || maxPauseMs
     dueAt = Date.now() + pauseMs
@@ -87,11 +89,12 @@ export async function followPlan<Outcome extends object>(
   step: (service: ServiceRow, isWoken: boolean) => Promise<Outcome | number>,
 ): Promise<Outcome | PlanChange> {
   let isWoken = false
-  let isBusy = false
   let wake = () => {}
-  const unsubscribe = storage.changes.subscribe(({ kind, id }) => {
-    // A look may renew the token of a connection, and must not follow itself.
-    const isRemedy = kind === 'git-connection' && !isBusy
+  const connected = new Set(listConnections(storage).flatMap((one) => isUsable(one) && one.id))
+  const unsubscribe = storage.changes.subscribe(({ kind, id, status }) => {
+    // The looks of other services renew the token of a connection that is of no use to this one.
+    const isRemedy = kind === 'git-connection' && isUsable({ status }) && !connected.has(id)
+    if (kind === 'git-connection') connected[isUsable({ status }) ? 'add' : 'delete'](id)
     if (!isRemedy && !(kind === 'service' && id === serviceId)) return
     isWoken = true
     wake()
@@ -104,9 +107,7 @@ export async function followPlan<Outcome extends object>(
       if (!service || !current || !isSamePlan(current, plan)) return { at: isoNow(), plan: current }
       const wasWoken = isWoken
       isWoken = false
-      isBusy = true
       const outcome = await step(service, wasWoken)
-      isBusy = false
       if (typeof outcome !== 'number') return outcome
       if (!isWoken) await waitForWake((listener) => (wake = listener), outcome, signal)
     }
@@ -115,7 +116,9 @@ export async function followPlan<Outcome extends object>(
   }
 }
 
-function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
+const isUsable = ({ status }: { status: string | null }) => status === 'connected'
+
+export function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
   const { source, pollSeconds, obstacle, waitsForChecks = false } = one
   return (
     source === other.source &&
@@ -132,12 +135,16 @@ interface Found {
 
 export async function lookAt(
   ports: AutoDeployPorts,
+  places: Places,
   service: ServiceRow,
   { id, decision }: Pick<WatchInput, 'decision' | 'id'>,
   signal: AbortSignal,
 ): Promise<Found> {
   try {
-    const head = (await readHead(ports, service, id, signal)) ?? decision?.head ?? null
+    // An engine that is away must not take the places of others.
+    if (service.image !== null) await ports.engineReady(signal)
+    const found = await places(service, () => readHead(ports, service, id, signal))
+    const head = found ?? decision?.head ?? null
     return { head, problem: null }
   } catch (error) {
     return { head: null, problem: problemOf(error, signal) }

@@ -1,11 +1,12 @@
 // Connected accounts, for the API: connecting one with a token, and reading repositories and branches.
 import type { GitAccount, GitProvider } from '../../../machines/git-connection/git-connection-context.ts'
 import type { By } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { Failure } from '../../errors.ts'
 import { listBranches } from '../../git/remote.ts'
-import { parseRepositoryUrl } from '../../git/repository.ts'
+import { parseRepositoryUrl, repositoryKey } from '../../git/repository.ts'
 import { parseBaseUrl } from '../../git-providers/base-url.ts'
 import { installationRepositories } from '../../git-providers/github.ts'
 import type { RepositoryList } from '../../git-providers/provider.ts'
@@ -58,6 +59,8 @@ export interface GitAccounts {
   /** The connection that clones the repository of the service; null without one. */
   servingId(service: Pick<ServiceRow, 'id' | 'repo_url' | 'use_git_connection'>): string | null
   receive(sent: SentDelivery): Promise<ReceivedDelivery>
+  /** What deliveries call the repository of a service; null without one. */
+  repositoryKey(service: Pick<ServiceRow, 'repo_url'>): string | null
   /** The secret of the webhook of a connection, and whether its app is registered with it. */
   hookSecret(id: string): { secret: string; isRegistered: boolean }
 }
@@ -72,7 +75,8 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
     compareUrl: (repoUrl, from, to) =>
       compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
     servingId: (service) => servingIdOf(ports.storage, service),
-    receive: (sent) => receiveDelivery(ports, sent),
+    receive: (sent) => receiveDelivery(ports.storage, sent),
+    repositoryKey: ({ repo_url: url }) => url && repositoryKey(parseRepositoryUrl(url)),
     hookSecret: (id) => hookSecretOf(ports.storage, id),
   }
 }

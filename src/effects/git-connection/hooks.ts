@@ -10,8 +10,7 @@ import type { ProviderName } from '../../git-providers/base-url.ts'
 import { type HookRequest, isSigned, type Push, readEvent } from '../../git-providers/hooks.ts'
 import { isoNow } from '../iso-now.ts'
 import { listConnections } from './instance.ts'
-import type { GitConnectionPorts } from './ports.ts'
-import { followRepository, keysOf } from './pushed-repository.ts'
+import { allKeysOf, keysOf } from './pushed-repository.ts'
 
 export interface SentDelivery extends HookRequest {
   provider: ProviderName
@@ -28,10 +27,7 @@ export interface ReceivedDelivery {
 }
 
 /** Throws `invalid_signature` without a valid signature, and `invalid_request` for what is no event. */
-export async function receiveDelivery(
-  { storage, logger }: Pick<GitConnectionPorts, 'storage' | 'logger'>,
-  sent: SentDelivery,
-): Promise<ReceivedDelivery> {
+export async function receiveDelivery(storage: Storage, sent: SentDelivery): Promise<ReceivedDelivery> {
   const { provider } = sent
   const signer = findSigner(storage, sent)
   if (signer === null) {
@@ -41,9 +37,8 @@ export async function receiveDelivery(
   const found = readEvent(provider, sent)
   if (found === null) throw invalidRequest(`the body is no event of ${provider}`)
   const { event, push, checked, deliveryId } = found
-  for (const { name, from, to } of push === null ? [] : await followRepository(storage, signer.id, push))
-    logger.warn({ service: name, from, to }, 'a repository was renamed: its service uses the new address')
-  const services = push === null ? waitingOf(storage, checked) : servicesOf(storage, push)
+  const keys = push === null ? keysOf(checked) : await allKeysOf(storage, signer.id, push)
+  const services = push === null ? waitingOf(storage, keys) : servicesOf(storage, push, keys)
   const refusal = services.length > 0 ? null : refusalOf(event, push)
   const id = storage.ids.newId('dlv')
   const about = { id, provider, connection_id: signer.id, delivery_id: deliveryId, event, refusal }
@@ -75,29 +70,26 @@ export function hookSecretOf({ gitConnections, hookKeys }: Storage, id: string) 
 }
 
 /** Those that follow tags look at each new tag themselves. */
-function servicesOf({ services }: Storage, push: Push): ServiceRow[] {
+function servicesOf({ services }: Storage, push: Push, keys: string[]): ServiceRow[] {
   const branch = nameIn(push, branches)
   const isTag = nameIn(push, tags) !== null
-  return withRepository(services.list(), push.repositories).filter(
-    ({ branch: own, tag_pattern, deleting }) => {
-      const isFollowed = tag_pattern ? isTag : branch !== null && (own ?? branch) === branch
-      return isFollowed && !deleting
-    },
-  )
+  return withRepository(services.list(), keys).filter(({ branch: own, tag_pattern, deleting }) => {
+    const isFollowed = tag_pattern ? isTag : branch !== null && (own ?? branch) === branch
+    return isFollowed && !deleting
+  })
 }
 
 /** Those with a head that waits for checks: to the others, they are no news. */
-function waitingOf({ services, actors }: Storage, repositories: string[]): ServiceRow[] {
-  return withRepository(services.list(), repositories).filter(
+function waitingOf({ services, actors }: Storage, keys: string[]): ServiceRow[] {
+  return withRepository(services.list(), keys).filter(
     ({ id }) => actors.record<'auto-deploy'>(autoDeployIdOf(id))?.status === 'checking',
   )
 }
 
-function withRepository(services: ServiceRow[], repositories: string[]): ServiceRow[] {
-  const keys = new Set(keysOf(repositories))
+function withRepository(services: ServiceRow[], keys: string[]): ServiceRow[] {
   return services.filter(({ repo_url }) => {
     const key = repo_url === null ? null : repositoryKey(parseRepositoryUrl(repo_url))
-    return key !== null && keys.has(key)
+    return key !== null && keys.includes(key)
   })
 }
 

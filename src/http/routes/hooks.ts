@@ -15,7 +15,7 @@ import {
 } from '../../api/hook.ts'
 import { ServiceParams } from '../../api/service.ts'
 import { conflict, Failure, notFound } from '../../errors.ts'
-import { ownAddressOf } from '../pipeline/origin.ts'
+import { clientAddressOf, ownAddressOf } from '../pipeline/origin.ts'
 import {
   type Call,
   type CallById,
@@ -121,33 +121,43 @@ export const hookRoutes = tagged('Hooks', [
   }),
 ])
 
-/** Of all bodies that are being received: the sender of a body is unknown until all of it is here. */
-const maxHeldBytes = 64 * mebibyte
-let heldBytes = 0
+/** Of bodies that are being received: until one is complete, only the address of its sender is known. */
+const maxHeldBytes = { ofAll: 64 * mebibyte, ofOne: 8 * mebibyte }
+const held = { ofAll: 0, ofOne: new Map<string, number>() }
 
 async function receiveDelivery(
   provider: Provider,
-  { context, query, body, request: { headers } }: Call<unknown, HookQuery, Upload>,
+  { context, query, body, request }: Call<unknown, HookQuery, Upload>,
 ): Promise<HookAnswer> {
+  const { headers } = request
   const sent = { provider, connectionId: query.connection || null, headers }
-  const { id, isRepeated, refusal } = await context.git.receive({ ...sent, body: await collect(body) })
+  const { id, isRepeated, refusal } = await context.git.receive({
+    ...sent,
+    body: await collect(body, clientAddressOf(context, request)),
+  })
   if (isRepeated) return { id, result: 'duplicate', reason: null }
   return { id, result: refusal === null ? 'accepted' : 'ignored', reason: refusal }
 }
 
 /** Must be called before the handler's first await. */
-async function collect(upload: Upload): Promise<Buffer> {
+async function collect(upload: Upload, sender: string): Promise<Buffer> {
   const pieces: Uint8Array[] = []
+  const hold = (bytes: number) => {
+    held.ofAll += bytes
+    const own = (held.ofOne.get(sender) ?? 0) + bytes
+    if (own === 0) held.ofOne.delete(sender)
+    else held.ofOne.set(sender, own)
+    return own > maxHeldBytes.ofOne || held.ofAll > maxHeldBytes.ofAll
+  }
   const write = async (piece: Uint8Array) => {
-    heldBytes += piece.length
     pieces.push(piece)
-    if (heldBytes > maxHeldBytes) throw new Failure('too_many_attempts', 'too many deliveries at a time')
+    if (hold(piece.length)) throw new Failure('too_many_attempts', 'too many deliveries at a time')
   }
   try {
     await upload.receive({ open: async () => undefined, write })
     return Buffer.concat(pieces)
   } finally {
-    heldBytes -= pieces.reduce((sum, { length }) => sum + length, 0)
+    hold(-pieces.reduce((sum, { length }) => sum + length, 0))
   }
 }
 
@@ -227,6 +237,8 @@ function redeliver(call: Call<z.output<typeof DeliveryParams>>): Promise<Deploy>
   assertNotDeleting(row)
   assertNotSuspended(row)
   const source = sourceOf(row, found.after)
+  if (context.git.repositoryKey(row) !== found.repository)
+    throw conflict('this delivery is about another repository')
   if (source?.kind !== 'git' || found.after === null || /^0+$/.test(found.after))
     throw conflict('this delivery names no head to deploy')
   const asked = { trigger: 'push' as const, source, by: requesterOf(call) }

@@ -25,7 +25,7 @@ test('each path has its answer, and the pattern that decides', async (t) => {
   assert.match((await watched('web/a.ts', '--watch-path', 'web')).stdout, /web\/a.ts +yes +web\n/)
   const refused = await watched('web/a.ts', '--watch-path', './web')
   assert.notEqual(refused.code, 0)
-  assert.match(refused.stderr, /starts at the top of the repository/)
+  assert.match(refused.stderr, /must begin at the top of the repository/)
   assert.deepEqual(JSON.parse((await watched('web/a.ts', '--json')).stdout), [
     { path: 'web/a.ts', watched: false, pattern: null },
   ])

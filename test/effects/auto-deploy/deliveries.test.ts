@@ -1,17 +1,21 @@
-// Deliveries are answered also when their head cannot be read: otherwise they would ask again at once.
+// Deliveries are answered also when the source cannot be read, and a verdict holds only for its settings.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { planOf } from '../../../src/domain/auto-deploys.ts'
 import { autoDeployEffects } from '../../../src/effects/auto-deploy/auto-deploy.ts'
 import type { AutoDeployPorts } from '../../../src/effects/auto-deploy/ports.ts'
 import { standIn } from '../../support/effects/stand-in.ts'
-import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { createGitServer, testHostRules } from '../../support/git/git-server.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
-test('a head that cannot be read answers the deliveries with the reason', async (t) => {
+async function open(t: TestContext) {
   const storage = await temporaryStorage(t)
   const dataDir = temporaryDirectory(t)
-  await storage.services.create(serviceRow({ repo_url: `${dataDir}/missing`, image: null }))
+  const { url } = await createGitServer(t, { root: dataDir, answer: () => ({ status: 503 }) })
+  const row = serviceRow({ repo_url: `${url}/shop`, image: null, auto_deploy: true })
+  await storage.services.create(row)
   const id = storage.ids.newId('dlv')
   await storage.hookDeliveries.keep({
     id,
@@ -32,15 +36,54 @@ test('a head that cannot be read answers the deliveries with the reason', async 
     dataDir,
     minFreeDiskMb: 0,
     localRepositories: [],
-    gitHosts: { denyPrivateHosts: false, localHosts: [] },
+    gitHosts: testHostRules,
     deployLimits: { fetchMs: 10_000, buildMs: 1, startMs: 1 },
   }
-  const effects = autoDeployEffects(standIn<AutoDeployPorts>({ storage, logger: silentLogger, settings }))
+  const spawned: string[] = []
+  const spawn: AutoDeployPorts['actors']['spawn'] = async (_kind, id, _input, options) => {
+    await storage.actors.create(transitionOf({ id, kind: 'deploy', service_id: 'svc-1' }, {}), options?.also)
+    spawned.push(id)
+  }
+  const actors = { spawn }
+  const ports = standIn<AutoDeployPorts>({ storage, actors, logger: silentLogger, settings })
+  const input = { id: 'aut-1', serviceId: 'svc-1', plan: planOf(row)! }
+  return { storage, spawned, effects: autoDeployEffects(ports), input }
+}
 
-  const deciding = { id: 'aut-1', serviceId: 'svc-1', head: '1'.repeat(40), isFirst: true }
-  await assert.rejects(effects.decide(deciding, t.signal), { code: 'repository_private' })
+test('a head that cannot be read answers the deliveries with the reason', async (t) => {
+  const { storage, effects, input } = await open(t)
+  const deciding = { ...input, head: '1'.repeat(40), isFirst: true }
+  await assert.rejects(effects.decide(deciding, t.signal), { code: 'git_remote_unreachable' })
 
   assert.deepEqual(storage.hookDeliveries.openOf('svc-1'), [])
   const [delivery] = storage.hookDeliveries.ofService('svc-1', 1)
-  assert.match(delivery!.decisions['svc-1']!.reason, /missing/)
+  assert.match(delivery!.decisions['svc-1']!.reason, /503/)
+})
+
+test('a source that fails differently each time answers a delivery once', async (t) => {
+  const { storage, effects, input } = await open(t)
+  const former = { decision: null, failures: 1, failedAt: new Date().toISOString() }
+  const problem = { code: 'git_remote_unreachable', message: 'another reason' }
+  const watched = await effects.watchSource({ ...input, ...former, problem }, t.signal)
+  assert.ok('problem' in watched && watched.problem?.message !== problem.message)
+  assert.deepEqual(storage.hookDeliveries.openOf('svc-1'), [])
+})
+
+test('nothing is deployed by a verdict about former settings', async (t) => {
+  const { storage, spawned, effects, input } = await open(t)
+  const beginning = { ...input, head: '1'.repeat(40), deployId: 'dep-1' }
+  const changes = [{ auto_deploy_paused_by: 'dep-9' }, { suspended: true }, { branch: 'next' }]
+  for (const change of changes) {
+    await storage.services.update('svc-1', (row) => ({
+      ...row,
+      auto_deploy_paused_by: null,
+      suspended: false,
+      ...change,
+    }))
+    assert.deepEqual(await effects.beginDeploy(beginning, t.signal), { isBegun: false })
+  }
+  assert.deepEqual(spawned, [])
+  const plan = planOf(storage.services.get('svc-1'))!
+  assert.deepEqual(await effects.beginDeploy({ ...beginning, plan }, t.signal), { isBegun: true })
+  assert.deepEqual(spawned, ['dep-1'])
 })
