@@ -5,8 +5,9 @@ import { shortId } from '../look/short-id.ts'
 import { Age } from '../look/times.tsx'
 import { toSentence } from '../shell/problem.tsx'
 
-/** "Pushes to main", "New images of web:stable" */
-export function newsOf({ image, branch }: Pick<Service, 'image' | 'branch'>): string {
+/** "Pushes to main", "Tags v*", "New images of web:stable" */
+export function newsOf({ image, branch, tag_pattern: tags }: Service): string {
+  if (image === null && tags !== null) return `Tags ${tags}`
   return image === null ? `Pushes to ${branch ?? 'the default branch'}` : `New images of ${image}`
 }
 

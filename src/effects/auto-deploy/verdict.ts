@@ -68,7 +68,7 @@ export async function decide(
 function hasWithdrawn(deploy: RecordOf<'deploy'>, { repo_url, branch, image }: ServiceRow): boolean {
   const { error_code, source } = deploy
   if (error_code !== 'canceled' || versionOf(deploy) !== null) return false
-  return source.repo_url === repo_url && source.branch === branch && source.image === image
+  return source.repo_url === repo_url && (source.branch ?? branch) === branch && source.image === image
 }
 
 /** It takes the version that the source has when it runs, which may be newer than the one that was found. */

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../support/system/directory.ts'
 async function open(t: TestContext) {
   const storage = await temporaryStorage(t)
   const dataDir = temporaryDirectory(t)
-  const { url } = await createGitServer(t, { root: dataDir, answer: () => ({ status: 503 }) })
+  const { url, requests } = await createGitServer(t, { root: dataDir, answer: () => ({ status: 503 }) })
   const row = serviceRow({ repo_url: `${url}/shop`, image: null, auto_deploy: true })
   await storage.services.create(row)
   const id = storage.ids.newId('dlv')
@@ -47,7 +47,7 @@ async function open(t: TestContext) {
   const actors = { spawn }
   const ports = standIn<AutoDeployPorts>({ storage, actors, logger: silentLogger, settings })
   const input = { id: 'aut-1', serviceId: 'svc-1', plan: planOf(row)! }
-  return { storage, spawned, effects: autoDeployEffects(ports), input }
+  return { storage, requests, spawned, effects: autoDeployEffects(ports), input }
 }
 
 test('a head that cannot be read answers the deliveries with the reason', async (t) => {
@@ -86,4 +86,25 @@ test('nothing is deployed by a verdict about former settings', async (t) => {
   const plan = planOf(storage.services.get('svc-1'))!
   assert.deepEqual(await effects.beginDeploy({ ...beginning, plan }, t.signal), { isBegun: true })
   assert.deepEqual(spawned, ['dep-1'])
+})
+
+test('a renewed token does not wake a service that fails, and a repaired account does', async (t) => {
+  const { storage, requests, effects, input } = await open(t)
+  await storage.hookDeliveries.settle('svc-1', storage.hookDeliveries.openOf('svc-1'), {
+    at: instant,
+    deploy_id: null,
+    reason: 'it was read',
+  })
+  const own = { id: 'git-1', kind: 'git-connection', service_id: null }
+  await storage.actors.create(transitionOf(own, { status: 'connected' }))
+  const problem = { code: 'git_remote_unreachable', message: 'another reason' }
+  const former = { decision: null, failures: 1, failedAt: new Date().toISOString(), problem }
+  const watching = effects.watchSource({ ...input, ...former }, t.signal)
+  for (let revision = 2; revision < 6; revision++)
+    await storage.actors.advance(transitionOf({ ...own, revision }, { status: 'connected' }))
+  assert.equal(requests.length, 0)
+  await storage.actors.advance(transitionOf({ ...own, revision: 6 }, { status: 'invalid' }))
+  await storage.actors.advance(transitionOf({ ...own, revision: 7 }, { status: 'connected' }))
+  assert.ok('problem' in (await watching))
+  assert.ok(requests.length > 0)
 })
