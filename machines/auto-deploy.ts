@@ -136,6 +136,7 @@ const autoDeploy = setup({
     waits: ({ context }, { deployId }: Verdict) =>
       deployId !== null && context.plan.waitsForChecks === true && context.passed == null,
     isOutdated: (_, { isOutdated }: Verdict) => isOutdated,
+    isBegun: (_, { isBegun }: Begun) => isBegun,
     deploys: (_, { deployId }: Verdict) => deployId !== null,
   },
   actions: {
@@ -353,7 +354,7 @@ export const machine = autoDeploy.createMachine({
           return { ...planned({ context }), head, deployId: deployId! }
         },
         onDone: [
-          { guard: ({ event }) => event.output.isBegun, target: 'planning' },
+          { guard: { type: 'isBegun', params: ({ event }) => event.output }, target: 'planning' },
           { target: 'planning', actions: assign({ decision: null, deed: null }) },
         ],
       },

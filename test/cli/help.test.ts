@@ -65,7 +65,7 @@ function pathTo(command: Command): string[] {
   const requiredArguments = command.registeredArguments.filter((argument) => argument.required)
   const flags = command.options
     .filter(({ mandatory }) => mandatory)
-    .flatMap(({ long }) => [long ?? '', 'ada'])
+    .flatMap(({ long, flags }) => [long ?? '', flags.includes('<on|off>') ? 'on' : 'ada'])
   return [
     ...above,
     ...flags,

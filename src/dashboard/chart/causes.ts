@@ -12,9 +12,11 @@ const ownWords: Record<string, string> = {
 export const endWords: Record<string, string> = {
   awaitAnswer: 'The server answered',
   awaitBackupTime: 'A backup is due',
+  awaitChecks: 'The checks, the source or the settings changed',
   awaitExpiry: 'It expired',
   awaitInput: 'The client is connected',
   awaitInstant: 'A run is due, or its plan changed',
+  awaitNews: 'The deploy has news',
   awaitPlan: 'Its settings changed',
   awaitRenewal: 'A renewal is due',
   awaitResume: 'Its plan changed',

@@ -44,6 +44,7 @@ export const guardWords: Record<string, string> = {
   isTroubled: 'the check found a problem',
   isUnrouted: 'the host is not served',
   isUpgrading: 'an upgrade runs',
+  isBegun: 'it was queued',
   isWaiting: 'a head waits for its checks',
   isWithdrawn: 'it is no longer due',
   isWorse: 'it is worse',

@@ -204,6 +204,7 @@ const examples: Readonly<Record<string, Json>> = {
   TestWatchPaths: { paths: ['services/api/main.ts'], watch_paths: ['services/api/**'] },
   CompleteGit: { state: 'the state', code: 'the code' },
   ConnectGit: { provider: 'gitlab', token: 'glpat-0123456789', base_url: 'https://gitlab.example.com' },
+  UpdateGit: { report_deploys: true },
   RestoreTrash: { name: 'orders-again' },
 }
 

@@ -11,5 +11,5 @@ export const lineBudget = {
    */
   product: 86_020,
   /** Pages of the server (alerts, doctor, backups, places, audit) and of automatic deploys take 2,400. */
-  dashboard: 12_670,
+  dashboard: 12_680,
 } as const
