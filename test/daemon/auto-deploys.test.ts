@@ -12,6 +12,7 @@ import { startRegistry } from '../support/docker/registry.ts'
 import { createGitProvider } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
+import { sized } from '../support/system/drill-size.ts'
 
 const suite = daemonSuite()
 
@@ -154,7 +155,7 @@ test('a rollback pauses automatic deploys until they are resumed', async (t) => 
   assert.equal(await fetchPage(suite.api, name), 'three')
 })
 
-test('a delivery of the provider deploys at once, and a thousand of them deploy once', async (t) => {
+test('a delivery of the provider deploys at once, and thousands of them deploy once', async (t) => {
   const { api } = suite
   const root = temporaryDirectory(t)
   mkdirSync(join(root, 'ada'))
@@ -191,7 +192,10 @@ test('a delivery of the provider deploys at once, and a thousand of them deploy 
   const deploys = async () => (await api.get('/services/hooked/deploys')).length
 
   const heads = [1, 2, 3].map((at) => repository.commit(`${at}`, { 'www/index.html': `v${at}` }))
-  const late = Array.from({ length: 1000 }, (_, at) => ({ head: heads[at % 3]!, id: `d-${at % 700}` }))
+  const late = Array.from({ length: sized(1000, 10_000) }, (_, at) => ({
+    head: heads[at % 3]!,
+    id: `d-${at % 700}`,
+  }))
   for (let from = 0; from < late.length; from += 20)
     await Promise.all(late.slice(from, from + 20).map(({ head, id }) => send(head, id)))
   const decision = await until('the decision', async () => {
