@@ -106,7 +106,7 @@ function SettingsForm({ service }: { service: Service }) {
               value={typed.skipCi}
               options={[
                 ['off', 'does not matter'],
-                ['on', 'means no deploy, as [skip deploy] does'],
+                ['on', 'means no deploy'],
               ]}
               onChange={put('skipCi')}
             />
