@@ -20,8 +20,8 @@ export interface AutoDeployPlan {
   /** 0 without polls. */
   pollSeconds: number
   obstacle: AutoDeployObstacle | null
-  /** A head is deployed once the checks of its commit have passed. Missing means false. */
-  waitsForChecks?: boolean
+  /** A head is deployed once the checks of its commit have passed. */
+  waitsForChecks: boolean
 }
 
 export interface AutoDeployInput {
@@ -92,10 +92,10 @@ export interface AutoDeployContext extends AutoDeployInput {
   decision: Decision | null
   /** The head that is being decided about. */
   found: string | null
-  /** Null if no head waits for its checks. Missing in snapshots of earlier versions, like the next one. */
-  waiting?: Wait | null
+  /** Null if no head waits for its checks. */
+  waiting: Wait | null
   /** What the checks of the found head led to; null before they have passed. */
-  passed?: string | null
+  passed: string | null
   /** Why the source, or the checks, cannot be read. */
   problem: Problem | null
   failingSince: string | null
@@ -127,14 +127,14 @@ const autoDeploy = setup({
   },
   guards: {
     hasObstacle: ({ context }) => context.plan.obstacle !== null,
-    isWaiting: ({ context }) => context.waiting != null,
+    isWaiting: ({ context }) => context.waiting !== null,
     isGone: (_, watched: Watched | ChecksLook) => 'plan' in watched && watched.plan === null,
     hasNews: ({ context }, watched: Watched | ChecksLook) =>
       'head' in watched && watched.head !== null && watched.head !== context.decision?.head,
     havePassed: (_, watched: Watched | ChecksLook) =>
       'checks' in watched && watched.checks.outcome === 'passed',
     waits: ({ context }, { deployId }: Verdict) =>
-      deployId !== null && context.plan.waitsForChecks === true && context.passed == null,
+      deployId !== null && context.plan.waitsForChecks && context.passed === null,
     isOutdated: (_, { isOutdated }: Verdict) => isOutdated,
     isBegun: (_, { isBegun }: Begun) => isBegun,
     deploys: (_, { deployId }: Verdict) => deployId !== null,
@@ -143,12 +143,11 @@ const autoDeploy = setup({
     recordPlan: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('plan' in watched) || watched.plan === null) return context
       const isMoved = watched.plan.source !== context.plan.source
-      const nothing = { decision: null, problem: null, failingSince: null, failures: 0, ...noWait }
       const { obstacle, waitsForChecks } = watched.plan
       // A head that waited is decided about again.
-      const hasWaited = context.waiting != null && (obstacle !== null || waitsForChecks !== true)
-      const forgets = isMoved || hasWaited
-      return { ...(forgets && nothing), failedAt: null, plan: watched.plan, deed: null }
+      const hasWaited = context.waiting !== null && (obstacle !== null || !waitsForChecks)
+      const nothing = (isMoved || hasWaited) && { decision: null, ...solved, ...noWait }
+      return { ...nothing, failedAt: null, plan: watched.plan, deed: null }
     }),
     recordLook: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('head' in watched)) return context
@@ -220,10 +219,13 @@ const watchedContext = ({ context }: { context: AutoDeployContext }) => ({
 })
 const verdictOf = ({ event }: { event: { output: Verdict } }) => event.output
 
-const changed = [
-  { guard: { type: 'isGone', params: watchedOf }, target: 'ended' },
-  { target: 'planning', actions: { type: 'recordPlan', params: watchedOf } },
-] as const
+const news = {
+  guard: { type: 'hasNews', params: watchedOf },
+  target: 'deciding',
+  actions: { type: 'recordLook', params: watchedOf },
+} as const
+const gone = { guard: { type: 'isGone', params: watchedOf }, target: 'ended' } as const
+const changedPlan = { type: 'recordPlan', params: watchedOf } as const
 
 export const machine = autoDeploy.createMachine({
   id: 'auto-deploy',
@@ -256,18 +258,11 @@ export const machine = autoDeploy.createMachine({
         src: 'watchSource',
         input: ({ context }) => ({ ...service({ context }), ...watchedContext({ context }) }),
         onDone: [
-          {
-            guard: { type: 'hasNews', params: watchedOf },
-            target: 'deciding',
-            actions: { type: 'recordLook', params: watchedOf },
-          },
-          { guard: { type: 'isGone', params: watchedOf }, target: 'ended' },
+          news,
+          gone,
           {
             target: 'planning',
-            actions: [
-              { type: 'recordPlan', params: watchedOf },
-              { type: 'recordLook', params: watchedOf },
-            ],
+            actions: [changedPlan, { type: 'recordLook', params: watchedOf }],
           },
         ],
       },
@@ -283,21 +278,17 @@ export const machine = autoDeploy.createMachine({
           waiting: context.waiting!,
         }),
         onDone: [
-          {
-            guard: { type: 'hasNews', params: watchedOf },
-            target: 'deciding',
-            actions: { type: 'recordLook', params: watchedOf },
-          },
+          news,
           {
             guard: { type: 'havePassed', params: watchedOf },
             target: 'deciding',
             actions: { type: 'recordChecks', params: watchedOf },
           },
-          { guard: { type: 'isGone', params: watchedOf }, target: 'ended' },
+          gone,
           {
             target: 'planning',
             actions: [
-              { type: 'recordPlan', params: watchedOf },
+              changedPlan,
               { type: 'recordLook', params: watchedOf },
               { type: 'recordChecks', params: watchedOf },
             ],
@@ -311,7 +302,7 @@ export const machine = autoDeploy.createMachine({
         id: 'awaitPlan',
         src: 'awaitPlan',
         input: planned,
-        onDone: changed,
+        onDone: [gone, { target: 'planning', actions: changedPlan }],
       },
     },
     deciding: {

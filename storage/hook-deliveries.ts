@@ -6,8 +6,8 @@ import type { Store, Table } from './store/store.ts'
 export interface HookDelivery {
   id: string
   provider: 'github' | 'gitlab' | 'gitea'
-  /** The connection whose secret signed it; null for one that was refused. */
-  connection_id: string | null
+  /** The connection whose secret signed it. */
+  connection_id: string
   /** That of the provider, the same for a repetition; null without one. */
   delivery_id: string | null
   event: string
@@ -56,7 +56,7 @@ export class HookDeliveries {
   keep(delivery: HookDelivery): Promise<string | null> {
     return this.#store.commit((commit) => {
       const { id, connection_id, delivery_id, decisions } = delivery
-      const key = delivery_id === null ? null : [connection_id ?? none, delivery_id]
+      const key = delivery_id === null ? null : [connection_id, delivery_id]
       const former = key && this.#byDelivery.getOrNull(key)
       if (former) return former
       if (key) this.#byDelivery.put(key, id)
@@ -128,6 +128,6 @@ export class HookDeliveries {
     const others = Object.keys(row.decisions).filter((other) => other !== service)
     if (others.some((other) => this.#byService.has([other, id]))) return
     this.#rows.remove(id)
-    if (row.delivery_id !== null) this.#byDelivery.remove([row.connection_id ?? none, row.delivery_id])
+    if (row.delivery_id !== null) this.#byDelivery.remove([row.connection_id, row.delivery_id])
   }
 }

@@ -1,6 +1,6 @@
 // The secrets of hooks: of a git connection, and of the deploy hook of a service. They derive from the key of
 // the server, so that none is stored; a new one has the next number.
-import { timingSafeEqual } from 'node:crypto'
+import { isEqualSecret } from '../src/equal-secret.ts'
 import type { Sealer } from './secrets.ts'
 import type { Store } from './store/store.ts'
 
@@ -13,10 +13,7 @@ export function openHookKeys(store: Store, sealer: Sealer) {
     /** `id` is the connection's or the service's. */
     get,
     /** In constant time. */
-    matches(id: string, key: string) {
-      const [given, own] = [Buffer.from(key), Buffer.from(get(id))]
-      return given.length === own.length && timingSafeEqual(given, own)
-    },
+    matches: (id: string, key: string) => isEqualSecret(key, get(id)),
     replace: (id: string) => store.commit(() => numbers.put(id, numberOf(id) + 1)),
     /** Only inside a commit. */
     removeWithin: (id: string) => numbers.remove(id),

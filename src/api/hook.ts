@@ -64,7 +64,7 @@ export const Delivery = z
   .object({
     id,
     provider: provider.describe('The provider; `gitea` for Forgejo too.'),
-    connection_id: text.describe('The connection whose secret signed it.'),
+    connection_id: z.string().describe('The connection whose secret signed it.'),
     delivery_id: text.describe('Its id at the provider.'),
     event: z.string().describe('The event, as the provider calls it.'),
     repository: text.describe('Host and path of the repository.'),

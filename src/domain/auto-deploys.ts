@@ -1,4 +1,6 @@
 // The rules of automatic deploys: when a service has them, and which commits it deploys.
+import { isDeepStrictEqual } from 'node:util'
+import type { AutoDeployObstacle, AutoDeployPlan } from '../../machines/auto-deploy.ts'
 import type { ServiceRow } from '../../storage/services.ts'
 
 export const defaultPollSeconds = 300
@@ -22,24 +24,16 @@ type PlannedService = Pick<
   | 'tag_pattern'
 >
 
-type Obstacle = 'off' | 'suspended' | 'rolled_back'
-
-interface Plan {
-  /** The repository with its branch or its tags, or the image. */
-  source: string
-  pollSeconds: number
-  /** Why there are no automatic deploys at present; null if there are. */
-  obstacle: Obstacle | null
-  /** A head is deployed once the checks of its commit have passed. */
-  waitsForChecks: boolean
-}
-
 /** Null if the service is deleted or being deleted. */
-export function planOf(service: PlannedService | null): Plan | null {
+export function planOf(service: PlannedService | null): AutoDeployPlan | null {
   if (!service || service.deleting) return null
   const { poll_seconds: pollSeconds = defaultPollSeconds } = service
   const waitsForChecks = service.repo_url !== null && service.deploy_when === 'checks'
   return { source: sourceTextOf(service), pollSeconds, obstacle: obstacleOf(service), waitsForChecks }
+}
+
+export function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
+  return isDeepStrictEqual(one, other)
 }
 
 function sourceTextOf({ repo_url, branch, tag_pattern, image }: PlannedService): string {
@@ -48,7 +42,7 @@ function sourceTextOf({ repo_url, branch, tag_pattern, image }: PlannedService):
   return tag_pattern ? `${repo_url} tags ${tag_pattern}` : `${repo_url} ${branch ?? ''}`.trimEnd()
 }
 
-function obstacleOf(service: PlannedService): Obstacle | null {
+function obstacleOf(service: PlannedService): AutoDeployObstacle | null {
   if (!service.auto_deploy || !canChange(service)) return 'off'
   if (service.suspended) return 'suspended'
   return service.auto_deploy_paused_by ? 'rolled_back' : null
@@ -60,7 +54,10 @@ function canChange({ repo_url, image }: Pick<ServiceRow, 'repo_url' | 'image'>):
 }
 
 /** What stands against automatic deploys, and what removes it. */
-export function obstacleText(service: PlannedService & { name: string }, obstacle: Obstacle): string {
+export function obstacleText(
+  service: PlannedService & { name: string },
+  obstacle: AutoDeployObstacle,
+): string {
   const { name, auto_deploy, auto_deploy_paused_by: rollback, image, repo_url } = service
   const remedy = `berth update ${name} --auto-deploy on`
   if (obstacle === 'suspended') return `${name} is suspended`

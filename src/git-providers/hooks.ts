@@ -1,6 +1,7 @@
 // What git providers send to a hook: whether it is signed with its secret, and its branch or tag.
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { z } from 'zod'
+import { isEqualSecret } from '../equal-secret.ts'
 import type { ProviderName } from './base-url.ts'
 
 export interface HookRequest {
@@ -34,10 +35,7 @@ export interface Push {
 
 /** In constant time. */
 export function isSigned(provider: ProviderName, request: HookRequest, secret: string): boolean {
-  return signatures[provider](request).some(([sent, key]) => {
-    const [given, expected] = [Buffer.from(sent), Buffer.from(key(secret))]
-    return given.length === expected.length && timingSafeEqual(given, expected)
-  })
+  return signatures[provider](request).some(([sent, expected]) => isEqualSecret(sent, expected(secret)))
 }
 
 type Signature = [sent: string, expected: (secret: string) => string]

@@ -218,15 +218,15 @@ test('a delivery of the provider deploys at once, and thousands of them deploy o
 test('the command line says what is deployed automatically, and why not', async (t) => {
   const berth = (...args: string[]) => runBerth(t, args, { daemon: suite.daemon })
   const { directory } = createRepository(t)
-  const created = await berth('create', 'told', '--repo', directory, '--branch', 'main', '--no-deploy')
-  assert.match(created.stderr, /^ {3}pushes to main are deployed; berth update told --auto-deploy off /m)
+  const created = await berth('create', 'shop-cli', '--repo', directory, '--branch', 'main', '--no-deploy')
+  assert.match(created.stderr, /^ {3}pushes to main are deployed; berth update shop-cli --auto-deploy off /m)
   await until('the failure', async () => {
-    const { stdout } = await berth('show', 'told')
+    const { stdout } = await berth('show', 'shop-cli')
     return /^auto deploy +failing since \S+ ago: the branch main is not in /m.test(stdout)
   })
   await berth(
     'update',
-    'told',
+    'shop-cli',
     '--auto-deploy',
     'off',
     '--watch-path',
@@ -236,11 +236,11 @@ test('the command line says what is deployed automatically, and why not', async 
     '--poll',
     '1m',
   )
-  const { stdout } = await berth('show', 'told')
-  assert.match(stdout, /^auto deploy +off: berth update told --auto-deploy on deploys each push$/m)
+  const { stdout } = await berth('show', 'shop-cli')
+  assert.match(stdout, /^auto deploy +off: berth update shop-cli --auto-deploy on deploys each push$/m)
   assert.match(stdout, /^watch paths +api\/\*\*, \*\.md$/m)
   assert.match(stdout, /^poll +1m$/m)
-  const refused = await berth('update', 'told', '--watch-path', 'api,lib')
+  const refused = await berth('update', 'shop-cli', '--watch-path', 'api,lib')
   assert.match(refused.stderr, /'api,lib' has a comma: each path is an item of its own/)
 
   const { name, first, deploy, look, decided, push } = await openShop(t)

@@ -228,7 +228,7 @@ const wrongObjects: [what: string, options: Partial<LfsServerOptions>, code: str
     /: it answered 403 for a\.bin$/,
   ],
   [
-    'redirects for ever',
+    'redirects without an end',
     { send: (response, _, path) => Boolean(response.writeHead(302, { location: path }).end()) },
     'git_remote_unreachable',
     /: it redirects too often$/,

@@ -9,18 +9,23 @@ import {
   toRecord,
 } from '../../machines/auto-deploy.ts'
 import {
+  continueFrom,
   forever,
   pathOf,
   type Run,
   runMachine,
   type TestEffect,
-  waits,
 } from '../support/machines/machine-run.ts'
 
 const made = '2026-01-01T00:00:00.000Z'
 const at = '2026-01-01T01:00:00.000Z'
 const later = '2026-01-01T02:00:00.000Z'
-const plan: AutoDeployPlan = { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null }
+const plan: AutoDeployPlan = {
+  source: 'https://git.test/shop main',
+  pollSeconds: 300,
+  obstacle: null,
+  waitsForChecks: false,
+}
 const rolledBack: AutoDeployPlan = { ...plan, obstacle: 'rolled_back' }
 const onChecks: AutoDeployPlan = { ...plan, waitsForChecks: true }
 const own = { id: 'aut-1', serviceId: 'svc-1' }
@@ -388,19 +393,7 @@ for (const [what, tell] of Object.entries(views)) {
     assert.deepEqual([whole.states, recordOf(whole)], [states, record])
     const snapshot = whole.snapshots.at(-1)!
     whole.actor.stop()
-    const requests: unknown[] = []
-    const listen = (name: string): TestEffect => {
-      return (input, signal) => {
-        requests.push([name, input])
-        return waits(input, signal)
-      }
-    }
-    const names = Object.keys(machine.implementations.actors)
-
-    const run = runMachine(machine, Object.fromEntries(names.map((name) => [name, listen(name)])), {
-      snapshot,
-    })
-    await tick()
+    const { run, requests } = await continueFrom(machine, snapshot)
 
     assert.deepEqual([pathOf(run.actor.getSnapshot().value), recordOf(run)], [states.at(-1), record])
     const { context } = run.actor.getSnapshot() as AutoDeploySnapshot

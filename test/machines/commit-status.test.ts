@@ -8,12 +8,12 @@ import {
   toRecord,
 } from '../../machines/commit-status.ts'
 import {
+  continueFrom,
   forever,
   pathOf,
   type Run,
   runMachine,
   type TestEffect,
-  waits,
 } from '../support/machines/machine-run.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -188,19 +188,7 @@ for (const [what, tell] of Object.entries(views)) {
     assert.deepEqual([whole.states, recordOf(whole)], [states, record])
     const snapshot = whole.snapshots.at(-1)!
     whole.actor.stop()
-    const requests: unknown[] = []
-    const listen = (name: string): TestEffect => {
-      return (input, signal) => {
-        requests.push([name, input])
-        return waits(input, signal)
-      }
-    }
-    const names = Object.keys(machine.implementations.actors)
-
-    const run = runMachine(machine, Object.fromEntries(names.map((name) => [name, listen(name)])), {
-      snapshot,
-    })
-    await tick()
+    const { run, requests } = await continueFrom(machine, snapshot)
 
     assert.deepEqual([pathOf(run.actor.getSnapshot().value), recordOf(run)], [states.at(-1), record])
     const hasWarned = record.error !== null

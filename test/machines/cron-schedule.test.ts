@@ -11,6 +11,7 @@ import {
   toRecord,
 } from '../../machines/cron-schedule.ts'
 import {
+  continueFrom,
   forever,
   pathOf,
   type Run,
@@ -238,16 +239,7 @@ for (const [what, telling] of Object.entries(views)) {
     assert.deepEqual([stateOf(whole), recordOf(whole)], [telling.state, telling.record])
     const snapshot = whole.snapshots.at(-1)!
     whole.actor.stop()
-    const requests: unknown[] = []
-    const listen = (name: string): TestEffect => {
-      return (input, signal) => {
-        requests.push([name, input])
-        return waits(input, signal)
-      }
-    }
-    const effects = Object.fromEntries(Object.keys(working).map((name) => [name, listen(name)]))
-    const run = runMachine(machine, effects, { snapshot })
-    await tick()
+    const { run, requests } = await continueFrom(machine, snapshot)
 
     assert.deepEqual([stateOf(run), recordOf(run)], [telling.state, telling.record])
     const { since, used, due } = contextOf(run)

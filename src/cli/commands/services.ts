@@ -1,6 +1,8 @@
 // The services: list, create, show, update, delete.
+
 import type { Info } from '../../api/info.ts'
 import type { Service } from '../../api/service.ts'
+import { serviceSettings } from '../../domain/service-settings.ts'
 import { duration } from '../../quantities.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
@@ -172,7 +174,14 @@ function autoDeployFacts(service: Service): Fact[] {
     ['skip ci', skip_ci ? 'a head with [skip ci] is not deployed' : null],
     ['deploy when', deploy_when === 'checks' ? 'the checks of a push have passed' : null],
     ['watch paths', watch_paths.join(', ')],
-    ['poll', poll_seconds === 300 ? null : poll_seconds === 0 ? 'never' : duration(poll_seconds * 1000)],
+    [
+      'poll',
+      poll_seconds === serviceSettings.poll_seconds.default
+        ? null
+        : poll_seconds === 0
+          ? 'never'
+          : duration(poll_seconds * 1000),
+    ],
     ['last push', decision && `${decision.head.slice(0, 7)}, ${age(decision.at)}: ${decisionText(decision)}`],
   ]
 }

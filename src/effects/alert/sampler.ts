@@ -294,12 +294,16 @@ export class AlertSampler {
   /** Its end is a transition. */
   #unreadableSource(record: RecordOf<'auto-deploy'> | null, at: string): Judgement | null {
     if (!record?.error || record.obstacle || record.failing_since === null) return null
-    const { service_id: id, failing_since: since, error: body } = record
+    const { service_id: id, failing_since: since, error } = record
     const hours = this.#book.settings('source_unreadable', id).threshold ?? 0
     if (Date.parse(at) < Date.parse(since) + hours * hourMs) return null
     const name = this.#ports.storage.nameOf(id) ?? id
     const subject = { kind: 'service', id, name }
-    const text = { title: `${name} is not deployed since ${since}`, body, command: `berth show ${name}` }
+    const text = {
+      title: `The source of ${name} cannot be read`,
+      body: `Since ${since}.\n${error}`,
+      command: `berth show ${name}`,
+    }
     const link = `/services/${encodeURIComponent(name)}`
     const common = { rule: 'source_unreadable' as const, subject, at, number: null, serviceId: id }
     return { isBroken: true, ...common, ...text, link }

@@ -3,6 +3,7 @@ import type { DeploySource } from '../../../machines/deploy/deploy-context.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
+import { commitOf } from '../../domain/commit-reports.ts'
 
 type Deploy = RecordOf<'deploy'>
 
@@ -29,10 +30,9 @@ export function isUnfinished({ status }: Deploy): boolean {
 }
 
 /** The commit or the digest; null as long as it is unknown. */
-export function versionOf({ commit_sha, source }: Deploy): string | null {
-  if (source.image !== null) return source.image.split('@')[1] ?? null
-  const isFullId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(source.commit ?? '')
-  return commit_sha ?? (isFullId ? source.commit : null)
+export function versionOf(deploy: Deploy): string | null {
+  const { image } = deploy.source
+  return image === null ? commitOf(deploy) : (image.split('@')[1] ?? null)
 }
 
 /** The version of the service's repository that new commits are compared with; null without one. */

@@ -2,7 +2,7 @@
 import type { AutoDeployPlan, machine } from '../../../machines/auto-deploy.ts'
 import type { Effects } from '../../../machines/slot.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
-import { planOf } from '../../domain/auto-deploys.ts'
+import { isSamePlan, planOf } from '../../domain/auto-deploys.ts'
 import { codeOf, conflict, messageOf } from '../../errors.ts'
 import { byServer } from '../by.ts'
 import { isoNow } from '../iso-now.ts'
@@ -11,7 +11,7 @@ import { awaitChecks } from './checks.ts'
 import { openPlaces } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { decide } from './verdict.ts'
-import { awaitPlan, isSamePlan, watchSource } from './watch.ts'
+import { awaitPlan, watchSource } from './watch.ts'
 
 export function autoDeployEffects(ports: AutoDeployPorts): Effects<typeof machine> {
   const places = openPlaces()

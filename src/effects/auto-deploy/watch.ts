@@ -5,7 +5,7 @@ import type { Problem } from '../../../machines/problem.ts'
 import type { HookDecision } from '../../../storage/hook-deliveries.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import { planOf } from '../../domain/auto-deploys.ts'
+import { isSamePlan, planOf } from '../../domain/auto-deploys.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { listConnections } from '../git-connection/instance.ts'
 import { isoNow } from '../iso-now.ts'
@@ -90,7 +90,11 @@ export async function followPlan<Outcome extends object>(
 ): Promise<Outcome | PlanChange> {
   let isWoken = false
   let wake = () => {}
-  const connected = new Set(listConnections(storage).flatMap((one) => isUsable(one) && one.id))
+  const connected = new Set(
+    listConnections(storage)
+      .filter(isUsable)
+      .map(({ id }) => id),
+  )
   const unsubscribe = storage.changes.subscribe(({ kind, id, status }) => {
     // The looks of other services renew the token of a connection that is of no use to this one.
     const isRemedy = kind === 'git-connection' && isUsable({ status }) && !connected.has(id)
@@ -117,16 +121,6 @@ export async function followPlan<Outcome extends object>(
 }
 
 const isUsable = ({ status }: { status: string | null }) => status === 'connected'
-
-export function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
-  const { source, pollSeconds, obstacle, waitsForChecks = false } = one
-  return (
-    source === other.source &&
-    pollSeconds === other.pollSeconds &&
-    obstacle === other.obstacle &&
-    waitsForChecks === (other.waitsForChecks ?? false)
-  )
-}
 
 interface Found {
   head: string | null

@@ -44,7 +44,7 @@ export async function receiveDelivery(storage: Storage, sent: SentDelivery): Pro
   const about = { id, provider, connection_id: signer.id, delivery_id: deliveryId, event, refusal }
   const former = await storage.hookDeliveries.keep({
     ...about,
-    repository: keysOf(push?.repositories ?? checked)[0] ?? null,
+    repository: keys[0] ?? null,
     ref: push?.ref ?? null,
     before: push?.before ?? null,
     after: push?.after ?? null,

@@ -1,7 +1,8 @@
 // The address that a browser used for this server, and whether a request comes from the server's own pages.
 // X-Forwarded-* can be forged, so it is accepted only from the edge and from proxies of --trusted-proxy.
-import { timingSafeEqual } from 'node:crypto'
+
 import { BlockList, isIP } from 'node:net'
+import { isEqualSecret } from '../../equal-secret.ts'
 import { Failure } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
 import type { HttpContext } from './context.ts'
@@ -102,11 +103,6 @@ function isTrustedForwarder(context: Trust, request: RequestSource): boolean {
 function isFromEdge({ edgeSecret }: Trust, { headers }: RequestSource): boolean | undefined {
   const presented = edgeSecret ? headers.get('x-berth-edge') : undefined
   return presented === undefined ? undefined : isEqualSecret(presented, edgeSecret!)
-}
-
-function isEqualSecret(presented: string, secret: string): boolean {
-  const [a, b] = [Buffer.from(presented), Buffer.from(secret)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** Accepts loopback, the listen address and --dashboard-host only, against DNS rebinding. */

@@ -1,4 +1,5 @@
 // Runs one machine in memory with the test's effects, and records its states.
+import { setImmediate } from 'node:timers/promises'
 import { type AnyActorRef, type AnyStateMachine, createActor, fromPromise, type Snapshot } from 'xstate'
 
 export type TestEffect = (input: Record<string, unknown>, signal: AbortSignal) => Promise<unknown>
@@ -52,6 +53,21 @@ export function runMachine(
       else waiting.set(state, resolve)
     })
   return { actor, states, snapshots, started, reached }
+}
+
+/** Continues from a snapshot with effects that wait, and returns what they were asked for. */
+export async function continueFrom(machine: AnyStateMachine, snapshot: Snapshot<unknown>) {
+  const requests: [effect: string, input: unknown][] = []
+  const listen = (name: string): TestEffect => {
+    return (input, signal) => {
+      requests.push([name, input])
+      return forever(signal)
+    }
+  }
+  const names = Object.keys(machine.implementations.actors)
+  const run = runMachine(machine, Object.fromEntries(names.map((name) => [name, listen(name)])), { snapshot })
+  await setImmediate()
+  return { run, requests }
 }
 
 export function forever(signal: AbortSignal): Promise<never> {

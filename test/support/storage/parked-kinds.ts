@@ -37,7 +37,10 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
   },
   'auto-deploy': {
     id: 'aut-1',
-    input: { ...owned, plan: { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null } },
+    input: {
+      ...owned,
+      plan: { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null, waitsForChecks: false },
+    },
     context: {
       found: 'a1',
       waiting: { head: 'a1', since: at, outcome: 'pending' },

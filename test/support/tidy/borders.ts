@@ -20,6 +20,7 @@ const ground = [
   'src/address-check.ts',
   'src/address-classes.ts',
   'src/control-sequences.ts',
+  'src/equal-secret.ts',
   'src/error-line.ts',
   'src/errors.ts',
   'src/logger.ts',
@@ -54,7 +55,7 @@ export const borders: Border[] = [
     of: 'storage/',
     packages: ['lmdb', 'p-limit', 'ulid'],
     node: true,
-    values: ['storage/', 'src/async/', 'src/quantities.ts'],
+    values: ['storage/', 'src/async/', 'src/equal-secret.ts', 'src/quantities.ts'],
     types: [],
   },
   {
@@ -109,6 +110,7 @@ export const borders: Border[] = [
       'src/git-providers/',
       'src/async/',
       'src/git/remote-host.ts',
+      'src/equal-secret.ts',
       'src/errors.ts',
       'src/address-check.ts',
       'src/address-classes.ts',
@@ -376,7 +378,7 @@ export const borders: Border[] = [
     packages: ['cron-parser'],
     node: true,
     values: ['src/domain/', 'src/errors.ts', 'src/quantities.ts'],
-    types: ['storage/'],
+    types: ['storage/', 'machines/'],
   },
   {
     of: 'src/config/',
