@@ -1,5 +1,4 @@
 // The services: list, create, show, update, delete.
-
 import type { Info } from '../../api/info.ts'
 import type { Service } from '../../api/service.ts'
 import { serviceSettings } from '../../domain/service-settings.ts'

@@ -1,6 +1,5 @@
 // The address that a browser used for this server, and whether a request comes from the server's own pages.
 // X-Forwarded-* can be forged, so it is accepted only from the edge and from proxies of --trusted-proxy.
-
 import { BlockList, isIP } from 'node:net'
 import { isEqualSecret } from '../../equal-secret.ts'
 import { Failure } from '../../errors.ts'
