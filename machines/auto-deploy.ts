@@ -72,6 +72,8 @@ export interface Verdict extends SlotOutput {
   deployId: string | null
   reason: string
   isOutdated: boolean
+  /** The highest tags of the source, the highest one first; empty if it has no tags to follow. */
+  tags: string[]
 }
 
 /** Not begun: the settings have changed since the verdict. */
@@ -85,6 +87,8 @@ export interface Decision {
   at: string
   deployId: string | null
   reason: string
+  /** Those of the verdict: a tag that was among them is not new if it becomes the highest one. */
+  tags: string[]
 }
 
 export interface AutoDeployContext extends AutoDeployInput {
@@ -122,7 +126,7 @@ const autoDeploy = setup({
     watchSource: slot<ServiceSlot & WatchedContext, Watched>(),
     awaitPlan: slot<PlannedSlot, PlanChange>(),
     awaitChecks: slot<ServiceSlot & WatchedContext & { waiting: Wait }, Watched | ChecksLook>(),
-    decide: slot<PlannedSlot & { head: string; isFirst: boolean }, Verdict>(),
+    decide: slot<PlannedSlot & { head: string; decision: Decision | null }, Verdict>(),
     beginDeploy: slot<PlannedSlot & { head: string; deployId: string }, Begun>(),
   },
   guards: {
@@ -158,10 +162,10 @@ const autoDeploy = setup({
       const isNew = head !== null && head !== context.decision?.head
       return { ...(!isNew && solved), ...noWait, found: head, deed }
     }),
-    recordWait: assign(({ context }, { at }: Verdict) => {
+    recordWait: assign(({ context }, { at, tags }: Verdict) => {
       const head = context.found!
       const waiting: Wait = { head, since: at, outcome: 'pending' }
-      const decision = { head, at, deployId: null, reason: waitReason }
+      const decision = { head, at, deployId: null, reason: waitReason, tags }
       return { ...solved, decision, waiting, found: null, deed: waitReason }
     }),
     recordChecks: assign(({ context }, watched: Watched | ChecksLook) => {
@@ -180,12 +184,12 @@ const autoDeploy = setup({
         deed: reason,
       }
     }),
-    recordVerdict: assign(({ context }, { deployId, reason: why, at }: Verdict) => {
+    recordVerdict: assign(({ context }, { deployId, reason: why, at, tags }: Verdict) => {
       const reason = deployId === null ? why : (context.passed ?? why)
       return {
         ...solved,
         ...noWait,
-        decision: { head: context.found!, at, deployId, reason },
+        decision: { head: context.found!, at, deployId, reason, tags },
         found: null,
         deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
       }
@@ -313,7 +317,7 @@ export const machine = autoDeploy.createMachine({
         input: ({ context }) => ({
           ...planned({ context }),
           head: context.found!,
-          isFirst: context.decision === null,
+          decision: context.decision,
         }),
         onDone: [
           { guard: { type: 'isOutdated', params: verdictOf }, target: 'planning' },

@@ -32,8 +32,8 @@ export interface Remote {
   advertised(): Promise<Advertised>
   /** The commit of a branch, or of the default branch; null if the remote has no such branch. */
   head(branch: string | null): Promise<string | null>
-  /** The commit of the highest version among the tags that match; null without any. */
-  highestTag(pattern: string): Promise<string | null>
+  /** Those that match, the highest version first. */
+  highestTags(pattern: string): Promise<Tag[]>
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole', parts?: CommitParts): Promise<void>
 }
@@ -56,6 +56,14 @@ interface Branch {
   name: string
   sha: string
 }
+
+export interface Tag {
+  name: string
+  commit: string
+}
+
+/** Of the tags of a repository. */
+const maxHighest = 10
 
 /** The largest number of branches known, in a repository of Windows, is some 4,000. */
 const maxBranches = 100_000
@@ -145,11 +153,14 @@ export function openRemote({
       const name = branch ?? defaultBranchOf(advertised)
       return advertised.branches.find((one) => one.name === name)?.sha ?? null
     },
-    highestTag: async (pattern) => {
+    highestTags: async (pattern) => {
       const refs = [`refs/tags/${pattern}`, `refs/tags/${pattern}^{}`]
-      const tags: Tags = { highest: null, commits: new Map() }
+      const tags: Tags = { highest: [], commits: new Map() }
       await run(['ls-remote', '--sort=-version:refname'], refs, (line) => readTag(line, tags))
-      return tags.highest && tags.commits.get(tags.highest)!
+      return tags.highest.map((ref) => ({
+        name: ref.slice('refs/tags/'.length),
+        commit: tags.commits.get(ref)!,
+      }))
     },
     fetch: async (refspecs, history, parts = 'with contents') => {
       const depth = history === 'none' ? 1 : wholeDepth
@@ -172,9 +183,9 @@ export function readHead(place: QuickPlace, branch: string | null): Promise<stri
   return askRemote(place, (remote) => remote.head(branch))
 }
 
-/** The commit of the highest tag that matches; null without any. Throws like `listBranches`. */
-export function readHighestTag(place: QuickPlace, pattern: string): Promise<string | null> {
-  return askRemote(place, (remote) => remote.highestTag(pattern))
+/** The highest tags that match, at most ten, the highest one first. Throws like `listBranches`. */
+export function readHighestTags(place: QuickPlace, pattern: string): Promise<Tag[]> {
+  return askRemote(place, (remote) => remote.highestTags(pattern))
 }
 
 type QuickPlace = Omit<RemotePlace, 'directory' | 'onLine'>
@@ -222,19 +233,20 @@ function readAdvertised(line: string, advertised: Advertised): void {
 }
 
 interface Tags {
-  highest: string | null
+  /** Their refs, the highest one first. */
+  highest: string[]
   commits: Map<string, string>
 }
 
 /**
- * The highest name comes first, but a tag with a message comes again with `^{}` and its commit, and sorts as
+ * Higher names come first, but a tag with a message comes again with `^{}` and its commit, and sorts as
  * another name. A pattern also matches the end of a longer name, as that of a branch `refs/tags/v1`.
  */
 function readTag(line: string, tags: Tags): void {
   const [sha = '', ref = ''] = line.split('\t')
   const name = ref.replace(/\^\{\}$/, '')
   if (!/^[0-9a-f]+$/.test(sha) || ref.lastIndexOf('refs/tags/') !== 0) return
-  if (ref === name) tags.highest ??= name
+  if (ref === name && tags.highest.length < maxHighest) tags.highest.push(ref)
   if (ref !== name || !tags.commits.has(name)) tags.commits.set(name, sha)
 }
 

@@ -104,7 +104,7 @@ test('a service follows the highest tag of a pattern, not its branch', async (t)
   push('Not tagged', { 'www/index.html': 'later' })
   await look()
   const { deploy_id, reason } = await decided(first)
-  assert.equal(reason, 'a tag that matches v* is new')
+  assert.equal(reason, 'v1.9 is the highest tag')
   await finishedDeploy(suite.api, deploy_id)
   const second = release('v1.10', 'Ten')
   await look()
@@ -114,12 +114,35 @@ test('a service follows the highest tag of a pattern, not its branch', async (t)
   const quiet = release('v1.11', 'Docs [skip ci]')
   await look()
   assert.equal((await decided(quiet)).reason, 'its message asks for no deploy')
-  repository.git('tag', '--delete', 'v1.11')
-  repository.git('tag', '--delete', 'v1.10')
-  const { length } = await deploys()
+  assert.equal((await deploys())[0]!.commit_sha, second)
+})
+
+test('a tag that is deleted takes nothing back, and a new one after it is deployed', async (t) => {
+  const { name, look, decided, push, deploys, repository } = await openShop(t)
+  const release = (tag: string) => {
+    const head = push(tag, { 'www/index.html': tag })
+    repository.tag(tag)
+    return head
+  }
+  const older = release('v1.9')
+  const mistyped = release('v20')
+  await suite.api.call('PATCH', `/services/${name}`, { tag_pattern: 'v*' })
+  await finishedDeploy(suite.api, (await decided(mistyped)).deploy_id)
+
+  repository.git('tag', '--delete', 'v20')
   await look()
-  assert.match((await decided(first)).reason, /^dep-\w+ had this version$/)
-  assert.equal((await deploys()).length, length)
+  const { deploy_id, reason } = await decided(older)
+  assert.deepEqual([deploy_id, reason], [null, 'v20 was deleted, which takes nothing back'])
+
+  const meant = release('v2.0')
+  await look()
+  await finishedDeploy(suite.api, (await decided(meant)).deploy_id)
+  assert.equal((await deploys())[0]!.commit_sha, meant)
+
+  // An earlier commit may be released again, under another name.
+  repository.git('tag', 'v2.1', older)
+  await look()
+  assert.equal((await decided(older)).reason, 'v2.1 is the highest tag')
 })
 
 test('only changes of watched paths are deployed, compared with what serves', async (t) => {

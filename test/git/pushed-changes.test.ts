@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { type TestContext, test } from 'node:test'
 import { readPushedChanges } from '../../src/git/pushed-changes.ts'
-import { readHead, readHighestTag } from '../../src/git/remote.ts'
+import { readHead, readHighestTags } from '../../src/git/remote.ts'
 import { parseRepositoryUrl } from '../../src/git/repository.ts'
 import { createGitServer, testHostRules } from '../support/git/git-server.ts'
 import {
@@ -94,8 +94,9 @@ test('the head of a branch is the one with exactly that name', async (t) => {
 
 test('the highest tag is that of the highest version, whether it has a message or not', async (t) => {
   const { repository, place } = await openPush(t)
-  const read = (pattern: string) => readHighestTag(place(repository.directory), pattern)
-  assert.equal(await read('v*'), null)
+  const readAll = (pattern: string) => readHighestTags(place(repository.directory), pattern)
+  const read = async (pattern: string) => (await readAll(pattern))[0]?.commit ?? null
+  assert.deepEqual(await readAll('v*'), [])
   const commits: Record<string, string> = {}
   for (const name of ['v1.9', 'v1.10', 'v2.0-rc1', 'v2.0', 'v3.0', 'v3.0.1', 'api/v3', 'vendor']) {
     commits[name] = repository.commit(name, {})
@@ -117,4 +118,6 @@ test('the highest tag is that of the highest version, whether it has a message o
     commits.vendor,
     null,
   ])
+  const names = (await readAll('v*')).map(({ name }) => name)
+  assert.deepEqual(names, ['vendor', 'v3.0.1', 'v3.0', 'v2.0', 'v2.0-rc1', 'v1.10', 'v1.9'])
 })

@@ -403,7 +403,7 @@ for (const [what, tell] of Object.entries(views)) {
       watching: ['watchSource', watched],
       checking: ['awaitChecks', { ...watched, waiting: context.waiting }],
       paused: ['awaitPlan', { ...own, plan: context.plan }],
-      deciding: ['decide', { ...own, plan: context.plan, head: context.found, isFirst: decision === null }],
+      deciding: ['decide', { ...own, plan: context.plan, head: context.found, decision }],
       deploying: ['beginDeploy', { ...own, plan: context.plan, head: 'a1', deployId: 'dep-1' }],
     }
     const last = states.at(-1)!

@@ -12,17 +12,8 @@ const maxSearched = 100
 
 /** The newest deploy that fetched or pulled a version, or will. */
 export function newestAttempt(storage: Storage, serviceId: string): Deploy | null {
-  return attempts(storage, serviceId)[0] ?? null
-}
-
-/** The newest deploy of a version; null without one. */
-export function attemptOf(storage: Storage, serviceId: string, version: string): Deploy | null {
-  return attempts(storage, serviceId).find((deploy) => versionOf(deploy) === version) ?? null
-}
-
-function attempts(storage: Storage, serviceId: string): Deploy[] {
   const deploys = storage.actors.list('deploy', serviceId, maxSearched) as Deploy[]
-  return deploys.filter(({ source }) => source.kind !== 'reuse')
+  return deploys.find(({ source }) => source.kind !== 'reuse') ?? null
 }
 
 export function isUnfinished({ status }: Deploy): boolean {

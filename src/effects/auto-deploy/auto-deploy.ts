@@ -10,7 +10,7 @@ import { sourceOf } from './attempts.ts'
 import { awaitChecks } from './checks.ts'
 import { openPlaces } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
-import { decide } from './verdict.ts'
+import { decide, outdated } from './verdict.ts'
 import { awaitPlan, watchSource } from './watch.ts'
 
 export function autoDeployEffects(ports: AutoDeployPorts): Effects<typeof machine> {
@@ -25,7 +25,7 @@ export function autoDeployEffects(ports: AutoDeployPorts): Effects<typeof machin
         await answerDeliveries(ports, input.serviceId, messageOf(error))
         throw error
       })
-      return isPlanned(ports, input) ? verdict : { deployId: null, reason: '', isOutdated: true }
+      return isPlanned(ports, input) ? verdict : outdated
     },
     beginDeploy: (input) => beginDeploy(ports, input),
   }

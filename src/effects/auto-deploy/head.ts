@@ -3,7 +3,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { parseImageReference } from '../../docker/images/image-reference.ts'
 import { resolveDigest } from '../../docker/images/pull.ts'
 import { Failure } from '../../errors.ts'
-import { readHead as readHeadOf, readHighestTag } from '../../git/remote.ts'
+import { readHead as readHeadOf, readHighestTags, type Tag } from '../../git/remote.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import type { AutoDeployPorts } from './ports.ts'
@@ -15,9 +15,21 @@ export function readHead(
   marker: string,
   signal: AbortSignal,
 ): Promise<string | null> {
-  return service.image === null
-    ? readCommit(ports, service, marker, signal)
-    : readDigest(ports, service.image, signal)
+  if (service.image !== null) return readDigest(ports, service.image, signal)
+  return service.tag_pattern
+    ? readTags(ports, service, marker, signal).then(([highest]) => highest?.commit ?? null)
+    : readCommit(ports, service, marker, signal)
+}
+
+/** The highest tags that a service follows, the highest one first. Throws what a fetch throws. */
+export async function readTags(
+  ports: AutoDeployPorts,
+  service: ServiceRow,
+  marker: string,
+  signal: AbortSignal,
+): Promise<Tag[]> {
+  const place = await placeOf(ports, service, marker, signal)
+  return readHighestTags(place, service.tag_pattern!)
 }
 
 async function readCommit(
@@ -25,16 +37,21 @@ async function readCommit(
   service: ServiceRow,
   marker: string,
   signal: AbortSignal,
-): Promise<string | null> {
+): Promise<string> {
+  const { branch } = service
+  const place = await placeOf(ports, service, marker, signal)
+  const head = await readHeadOf(place, branch)
+  if (head !== null) return head
+  const what = branch === null ? 'its default branch' : `the branch ${branch}`
+  const where = parseRepositoryUrl(service.repo_url!).url
+  throw new Failure('source_not_found', `${what} is not in ${where}: it was deleted or renamed`)
+}
+
+async function placeOf(ports: AutoDeployPorts, service: ServiceRow, marker: string, signal: AbortSignal) {
   const { localRepositories, gitHosts: hostRules } = ports.settings
-  const { branch, tag_pattern: pattern = null } = service
   const wanted = parseRepositoryUrl(service.repo_url!)
   const access = await accessForService(ports, service, wanted, () => undefined)
-  const place = { ...access, localRepositories, hostRules, marker, signal }
-  const head = await (pattern === null ? readHeadOf(place, branch) : readHighestTag(place, pattern))
-  if (head !== null || pattern !== null) return head
-  const what = branch === null ? 'its default branch' : `the branch ${branch}`
-  throw new Failure('source_not_found', `${what} is not in ${wanted.url}: it was deleted or renamed`)
+  return { ...access, localRepositories, hostRules, marker, signal }
 }
 
 async function readDigest(

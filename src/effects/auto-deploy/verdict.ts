@@ -2,7 +2,7 @@
 // what the service watches.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Verdict } from '../../../machines/auto-deploy.ts'
+import type { Decision, Verdict } from '../../../machines/auto-deploy.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
@@ -14,7 +14,8 @@ import { count } from '../../quantities.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
-import { attemptOf, baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
+import { baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
+import { readTags } from './head.ts'
 import type { Places } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { firstWatched } from './watched-paths.ts'
@@ -23,45 +24,51 @@ interface HeadInput {
   id: string
   serviceId: string
   head: string
-  /** Nothing was decided about this source before. */
-  isFirst: boolean
+  /** The newest about this source; null before the first. */
+  decision: Decision | null
 }
 
 type Decided = Omit<Verdict, 'at'>
 
-const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false })
+export const outdated: Decided = { deployId: null, reason: '', isOutdated: true, tags: [] }
 
 /** Throws what a fetch throws. */
 export async function decide(
   ports: AutoDeployPorts,
   places: Places,
-  { id, serviceId, head, isFirst }: HeadInput,
+  { id, serviceId, head, decision }: HeadInput,
   signal: AbortSignal,
 ): Promise<Decided> {
   const { storage } = ports
   const service = storage.services.get(serviceId)
-  if (!service || service.deleting) return noDeploy('the service is being deleted')
+  if (!service || service.deleting) return outdated
   const newest = newestAttempt(storage, serviceId)
   if (newest !== null && isUnknown(newest)) {
     await waitForCommit(storage.changes, serviceId, signal, () => {
       const now = storage.actors.record<'deploy'>(newest.id)
       return now !== null && isUnknown(now) ? null : true
     })
-    return { deployId: null, reason: '', isOutdated: true }
+    return outdated
   }
+  const found = service.tag_pattern ? await places(service, () => readTags(ports, service, id, signal)) : []
+  if (service.tag_pattern && found[0]?.commit !== head) return outdated
+  const tags = found.map(({ name }) => name)
+  const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false, tags })
   if (newest !== null && versionOf(newest) === head) return noDeploy(`${newest.id} has this version`)
-  // A tag may have been deleted, which takes nothing back.
-  const former = service?.tag_pattern ? attemptOf(storage, serviceId, head) : null
-  if (former !== null) return noDeploy(`${former.id} had this version`)
   // Its version would have been this one.
-  if (isFirst && newest !== null && hasWithdrawn(newest, service))
+  if (decision === null && newest !== null && hasWithdrawn(newest, service))
     return noDeploy(`${newest.id} was canceled`)
+  const [tag] = tags
+  const [former, ...lower] = decision?.tags ?? []
+  if (tag !== undefined && lower.includes(tag))
+    return noDeploy(`${former} was deleted, which takes nothing back`)
+  const news = tag === undefined ? 'the branch has a new head' : `${tag} is the highest tag`
   const { isSkipped, reason } =
     service.image === null
-      ? await places(service, () => judgePush(ports, service, { id, head }, signal))
+      ? await places(service, () => judgePush(ports, service, { id, head, news }, signal))
       : movedTag
   if (isSkipped) return noDeploy(reason)
-  return { deployId: storage.ids.newId('dep'), reason, isOutdated: false }
+  return { deployId: storage.ids.newId('dep'), reason, isOutdated: false, tags }
 }
 
 /** A user canceled it before it had a version. */
@@ -86,7 +93,7 @@ const movedTag: Judgement = { isSkipped: false, reason: 'the tag has another ima
 async function judgePush(
   ports: AutoDeployPorts,
   service: ServiceRow,
-  { id, head }: Pick<HeadInput, 'id' | 'head'>,
+  { id, head, news }: Pick<HeadInput, 'id' | 'head'> & { news: string },
   signal: AbortSignal,
 ): Promise<Judgement> {
   const { watch_paths: watched } = service
@@ -94,9 +101,6 @@ async function judgePush(
   const { message, paths } = await readChanges(ports, service, { id, head, base }, signal)
   if (asksForNoDeploy(message, service.skip_ci === true))
     return { isSkipped: true, reason: 'its message asks for no deploy' }
-  const news = service.tag_pattern
-    ? `a tag that matches ${service.tag_pattern} is new`
-    : 'the branch has a new head'
   if (watched.length === 0) return { isSkipped: false, reason: news }
   if (paths === null) {
     const unknown = 'which files it changes is unknown, so it is deployed'

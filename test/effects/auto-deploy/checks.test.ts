@@ -50,7 +50,7 @@ async function openWait(t: TestContext, provider: ProviderName | null) {
         id: 'aut-1',
         serviceId: service.id,
         plan: planOf(service)!,
-        decision: { head, at: minutes(0), deployId: null, reason },
+        decision: { head, at: minutes(0), deployId: null, reason, tags: [] },
         problem: null,
         failedAt: null,
         failures: 0,

@@ -52,7 +52,7 @@ async function open(t: TestContext) {
 
 test('a head that cannot be read answers the deliveries with the reason', async (t) => {
   const { storage, effects, input } = await open(t)
-  const deciding = { ...input, head: '1'.repeat(40), isFirst: true }
+  const deciding = { ...input, head: '1'.repeat(40), decision: null }
   await assert.rejects(effects.decide(deciding, t.signal), { code: 'git_remote_unreachable' })
 
   assert.deepEqual(storage.hookDeliveries.openOf('svc-1'), [])
