@@ -6,8 +6,8 @@ import type { Store, Table } from './store/store.ts'
 export interface HookDelivery {
   id: string
   provider: 'github' | 'gitlab' | 'gitea'
-  /** The connection whose secret signed it. */
-  connection_id: string
+  /** The connection whose secret signed it, or should have; null if it can be one of several. */
+  connection_id: string | null
   /** That of the provider, the same for a repetition; null without one. */
   delivery_id: string | null
   event: string
@@ -15,6 +15,8 @@ export interface HookDelivery {
   ref: string | null
   before: string | null
   after: string | null
+  /** Whether the push took commits back; null if the provider does not say. Missing in older rows. */
+  forced?: boolean | null
   received_at: string
   /** Why no service looks at its source; null if some do. */
   refusal: string | null
@@ -33,6 +35,11 @@ const keptPerService = 100
 const keptOthers = 200
 /** Stands for the services of deliveries without one; sorts apart from their ids. */
 const none = '-'
+/** The same for those without a valid signature. Strangers can send them: they replace only each other. */
+const unsigned = '!'
+const keptUnsigned = 20
+/** No more of them than one in this time, in ms. */
+const unsignedPauseMs = 1000
 
 export class HookDeliveries {
   readonly #store: Store
@@ -55,8 +62,8 @@ export class HookDeliveries {
   /** Wakes the services. Returns the id of the delivery that this one repeats; null for a new one. */
   keep(delivery: HookDelivery): Promise<string | null> {
     return this.#store.commit((commit) => {
-      const { id, connection_id, delivery_id, decisions } = delivery
-      const key = delivery_id === null ? null : [connection_id, delivery_id]
+      const { id, decisions } = delivery
+      const key = repetitionKeyOf(delivery)
       const former = key && this.#byDelivery.getOrNull(key)
       if (former) return former
       if (key) this.#byDelivery.put(key, id)
@@ -75,6 +82,18 @@ export class HookDeliveries {
     })
   }
 
+  /** It wakes nothing, and a signed one with the same id is no repetition of it. */
+  async keepUnsigned(delivery: HookDelivery): Promise<void> {
+    const [newest] = this.ofService(unsigned, 1)
+    const pauseMs = newest ? Date.parse(delivery.received_at) - Date.parse(newest.received_at) : Infinity
+    if (pauseMs >= 0 && pauseMs < unsignedPauseMs) return
+    await this.#store.commit(() => {
+      this.#rows.put(delivery.id, delivery)
+      this.#byService.put([unsigned, delivery.id], 1)
+      this.#forgetOldest(unsigned, keptUnsigned)
+    })
+  }
+
   get(id: string): HookDelivery | null {
     return this.#rows.getOrNull(id)
   }
@@ -87,9 +106,12 @@ export class HookDeliveries {
     return ids.slice(0, limit).flatMap((id) => this.get(id) ?? [])
   }
 
-  /** Those that concern no service, newest first. */
-  ofConnection(connection: string): HookDelivery[] {
-    return this.ofService(none, keptOthers).filter(({ connection_id: id }) => id === connection)
+  /** Those that concern no service, or have no valid signature; newest first. */
+  ofConnection({ id, provider }: Pick<HookDelivery, 'id' | 'provider'>): HookDelivery[] {
+    const others = [...this.ofService(none, keptOthers), ...this.ofService(unsigned, keptUnsigned)]
+    return others
+      .filter((one) => one.connection_id === id || (one.connection_id === null && one.provider === provider))
+      .sort((one, other) => (one.id < other.id ? 1 : -1))
   }
 
   /** The ids of those without a decision. */
@@ -128,6 +150,12 @@ export class HookDeliveries {
     const others = Object.keys(row.decisions).filter((other) => other !== service)
     if (others.some((other) => this.#byService.has([other, id]))) return
     this.#rows.remove(id)
-    if (row.delivery_id !== null) this.#byDelivery.remove([row.connection_id, row.delivery_id])
+    const key = repetitionKeyOf(row)
+    if (key && this.#byDelivery.getOrNull(key) === id) this.#byDelivery.remove(key)
   }
+}
+
+/** Null for one that no other repeats. */
+function repetitionKeyOf({ connection_id, delivery_id }: HookDelivery): string[] | null {
+  return connection_id === null || delivery_id === null ? null : [connection_id, delivery_id]
 }

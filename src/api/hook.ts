@@ -64,13 +64,19 @@ export const Delivery = z
   .object({
     id,
     provider: provider.describe('The provider; `gitea` for Forgejo too.'),
-    connection_id: z.string().describe('The connection whose secret signed it.'),
+    connection_id: text.describe(
+      'The connection whose secret signed it, or should have; null if it can be one of several.',
+    ),
     delivery_id: text.describe('Its id at the provider.'),
     event: z.string().describe('The event, as the provider calls it.'),
     repository: text.describe('Host and path of the repository.'),
     ref: text.describe('The branch, as `refs/heads/main`.'),
     before: text.describe('The head before the push.'),
     after: text.describe('The head after the push, as the provider said; the branch may have another now.'),
+    forced: z
+      .boolean()
+      .nullable()
+      .describe('Whether the push took commits back; null if the provider does not say.'),
     received_at: timestamp.describe('When it came.'),
     decided_at: time.describe('When the service decided; null until then.'),
     deploy_id: text.describe('The deploy that began; null without one.'),

@@ -11,10 +11,13 @@ export interface HookRequest {
   body: Buffer
 }
 
-export interface HookEvent {
+interface HookName {
   /** The same for a repetition of the provider; null without one. */
   deliveryId: string | null
   event: string
+}
+
+export interface HookEvent extends HookName {
   /** Null for another event. */
   push: Push | null
   /** The addresses of the repository whose checks changed; empty for another event. */
@@ -31,6 +34,8 @@ export interface Push {
   before: string
   /** Only zeros for a deleted branch. */
   after: string
+  /** Whether commits were taken back. Null if the provider does not say. */
+  isForced: boolean | null
 }
 
 /** In constant time. */
@@ -105,15 +110,24 @@ const Pushed = About.extend({
   ref: z.string().max(1024),
   before: z.string().max(64),
   after: z.string().max(64),
+  forced: z.boolean().nullish(),
 })
+
+/** What the headers say; null without an event. */
+export function readName(provider: ProviderName, headers: HookRequest['headers']): HookName | null {
+  const { event: eventName, ids } = names[provider]
+  const event = headers.get(eventName)?.slice(0, 100)
+  const deliveryId = ids.flatMap((name) => headers.get(name)?.slice(0, 100) ?? [])[0] ?? null
+  return event === undefined ? null : { deliveryId, event }
+}
 
 /** Null for a body that is no event of this provider. */
 export function readEvent(provider: ProviderName, { headers, body }: HookRequest): HookEvent | null {
-  const { event: eventName, ids, pushes, checks } = names[provider]
-  const event = headers.get(eventName)?.slice(0, 100)
-  if (event === undefined) return null
-  const deliveryId = ids.flatMap((name) => headers.get(name)?.slice(0, 100) ?? [])[0] ?? null
-  const other = { deliveryId, event, push: null, checked: [] }
+  const { pushes, checks } = names[provider]
+  const name = readName(provider, headers)
+  if (name === null) return null
+  const { event } = name
+  const other = { ...name, push: null, checked: [] }
   if (checks.includes(event)) {
     const about = About.safeParse(parse(headers, body))
     return about.success ? { ...other, checked: addressesIn(about.data) } : null
@@ -121,10 +135,11 @@ export function readEvent(provider: ProviderName, { headers, body }: HookRequest
   if (!pushes.includes(event)) return other
   const payload = Pushed.safeParse(parse(headers, body))
   if (!payload.success) return null
-  const { ref, before, after, repository, project } = payload.data
+  const { ref, before, after, forced, repository, project } = payload.data
   const number = repository?.id ?? project?.id ?? null
   const repositoryId = number === null ? null : String(number)
-  return { ...other, push: { ref, before, after, repositories: addressesIn(payload.data), repositoryId } }
+  const repositories = addressesIn(payload.data)
+  return { ...other, push: { ref, before, after, isForced: forced ?? null, repositories, repositoryId } }
 }
 
 function addressesIn({ repository, project }: z.output<typeof About>): string[] {

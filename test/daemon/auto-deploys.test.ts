@@ -192,11 +192,12 @@ test('a delivery of the provider deploys at once, and thousands of them deploy o
   const { latest_deploy } = await api.post('/services', hooked)
   assert.equal((await finishedDeploy(api, latest_deploy.id)).status, 'live')
   const { secret } = await api.get(`/git/connections/${connection.id}/hook`)
-  const send = async (after: string, id: string) => {
+  const send = async (after: string, id: string, forced?: boolean) => {
     const body = JSON.stringify({
       ref: 'refs/heads/main',
       before: '',
       after,
+      forced,
       repository: { clone_url: repo_url },
     })
     const signature = createHmac('sha256', secret).update(body).digest('hex')
@@ -235,6 +236,16 @@ test('a delivery of the provider deploys at once, and thousands of them deploy o
     return lines.length === 100 && lines.every((line) => line.includes(`${decision.deploy_id}  `))
   })
   assert.equal(await deploys(), 2)
+
+  repository.git('reset', '--hard', '--quiet', heads[0]!)
+  await send(heads[0]!, 'back', true)
+  const forced = await until('the decision about the forced push', async () => {
+    const [{ deploy_id, ...delivery }] = await api.get('/services/hooked/deliveries?limit=1')
+    return deploy_id !== null && delivery
+  })
+  const { reason } = (await api.get('/services/hooked')).auto_deploys.decision
+  assert.equal(reason, 'a forced push gave the branch another head')
+  assert.deepEqual([forced.forced, forced.reason], [true, reason])
   await api.call('DELETE', '/services/hooked')
 })
 

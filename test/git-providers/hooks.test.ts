@@ -68,6 +68,7 @@ test('a push names its branch and its repository, also in a form', () => {
     deliveryId: 'd-1',
     event: 'push',
     push: {
+      isForced: null,
       ref: 'refs/heads/main',
       before: push.before,
       after: push.after,
@@ -79,6 +80,8 @@ test('a push names its branch and its repository, also in a form', () => {
   assert.deepEqual(readEvent('github', request(event, body)), wanted)
   const asForm = { ...event, 'content-type': 'application/x-www-form-urlencoded' }
   assert.deepEqual(readEvent('github', request(asForm, form)), wanted)
+  const forced = Buffer.from(JSON.stringify({ ...push, forced: true }))
+  assert.equal(readEvent('github', request(event, forced))?.push?.isForced, true)
   const project = {
     id: 7,
     git_http_url: 'https://gitlab.com/ada/shop.git',

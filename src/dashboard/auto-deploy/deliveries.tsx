@@ -58,7 +58,7 @@ export function Deliveries({ service }: { service: Service }) {
 export const providerNames = { github: 'GitHub', gitlab: 'GitLab', gitea: 'Gitea' }
 
 function DeliveryItem({ service, delivery }: { service: Service; delivery: Delivery }) {
-  const { id, provider, event, ref, after, received_at: at, deploy_id: deployId, reason } = delivery
+  const { id, provider, event, ref, after, forced, received_at: at, deploy_id: deployId, reason } = delivery
   const follow = useFollow(service.name)
   const branch = (ref ?? '').replace('refs/heads/', '')
   const isDeletion = after === null || /^0+$/.test(after)
@@ -76,7 +76,7 @@ function DeliveryItem({ service, delivery }: { service: Service; delivery: Deliv
       }
       facts={
         <>
-          {event} · {providerNames[provider]} · <Age at={at} />
+          {forced ? `forced ${event}` : event} · {providerNames[provider]} · <Age at={at} />
         </>
       }
       actions={

@@ -154,13 +154,13 @@ function Secret({ text }: { text: string }) {
 
 const shownCount = 5
 
-/** Such as the ping after a webhook is set up. What concerns a service is on its own page. */
+/** Such as the ping of a new webhook, or what another secret signed. Pushes to a service are on its page. */
 function Received({ connectionId }: { connectionId: string }) {
   const { data: deliveries = [] } = useQuery(otherDeliveriesQuery(connectionId))
   if (deliveries.length === 0) return null
   return (
     <section>
-      <h3>Deliveries that concern no service</h3>
+      <h3>Deliveries that no service acts on</h3>
       <ul className={styles.received}>
         {deliveries.slice(0, shownCount).map(({ id, repository, reason, received_at: at }) => (
           <li key={id}>

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Decision, Verdict } from '../../../machines/auto-deploy.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
 import { asksForNoDeploy } from '../../domain/auto-deploys.ts'
@@ -62,7 +63,7 @@ export async function decide(
   const [former, ...lower] = decision?.tags ?? []
   if (tag !== undefined && lower.includes(tag))
     return noDeploy(`${former} was deleted, which takes nothing back`)
-  const news = tag === undefined ? 'the branch has a new head' : `${tag} is the highest tag`
+  const news = tag === undefined ? newsOfBranch(storage, serviceId, head) : `${tag} is the highest tag`
   const { isSkipped, reason } =
     service.image === null
       ? await places(service, () => judgePush(ports, service, { id, head, news }, signal))
@@ -81,6 +82,14 @@ function hasWithdrawn(deploy: RecordOf<'deploy'>, { repo_url, branch, image }: S
 /** It takes the version that the source has when it runs, which may be newer than the one that was found. */
 function isUnknown(deploy: RecordOf<'deploy'>): boolean {
   return isUnfinished(deploy) && versionOf(deploy) === null
+}
+
+function newsOfBranch({ hookDeliveries }: Storage, serviceId: string, head: string): string {
+  const isForced = hookDeliveries.openOf(serviceId).some((id) => {
+    const delivery = hookDeliveries.get(id)
+    return delivery?.after === head && delivery.forced === true
+  })
+  return isForced ? 'a forced push gave the branch another head' : 'the branch has a new head'
 }
 
 interface Judgement {

@@ -7,7 +7,7 @@ import { autoDeployIdOf, obstacleText, planOf } from '../../domain/auto-deploys.
 import { Failure, invalidRequest } from '../../errors.ts'
 import { parseRepositoryUrl, repositoryKey } from '../../git/repository.ts'
 import type { ProviderName } from '../../git-providers/base-url.ts'
-import { type HookRequest, isSigned, type Push, readEvent } from '../../git-providers/hooks.ts'
+import { type HookRequest, isSigned, type Push, readEvent, readName } from '../../git-providers/hooks.ts'
 import { isoNow } from '../iso-now.ts'
 import { listConnections } from './instance.ts'
 import { allKeysOf, keysOf } from './pushed-repository.ts'
@@ -31,6 +31,7 @@ export async function receiveDelivery(storage: Storage, sent: SentDelivery): Pro
   const { provider } = sent
   const signer = findSigner(storage, sent)
   if (signer === null) {
+    await keepUnsigned(storage, sent)
     const hint = 'berth git hook ACCOUNT shows the secret of its webhook'
     throw new Failure('invalid_signature', 'no connection has the secret that signed this delivery', hint)
   }
@@ -48,6 +49,7 @@ export async function receiveDelivery(storage: Storage, sent: SentDelivery): Pro
     ref: push?.ref ?? null,
     before: push?.before ?? null,
     after: push?.after ?? null,
+    forced: push?.isForced ?? null,
     received_at: isoNow(),
     decisions: Object.fromEntries(services.map((service) => [service.id, refusalBy(service)])),
   })
@@ -55,11 +57,37 @@ export async function receiveDelivery(storage: Storage, sent: SentDelivery): Pro
 }
 
 function findSigner(storage: Storage, sent: SentDelivery): RecordOf<'git-connection'> | null {
-  const { provider, connectionId } = sent
-  const candidates = listConnections(storage).filter(
+  const isSigner = ({ id }: { id: string }) => isSigned(sent.provider, sent, hookSecretOf(storage, id).secret)
+  return candidatesFor(storage, sent).find(isSigner) ?? null
+}
+
+function candidatesFor(storage: Storage, { provider, connectionId }: SentDelivery) {
+  return listConnections(storage).filter(
     (one) => one.provider === provider && (connectionId ?? one.id) === one.id,
   )
-  return candidates.find(({ id }) => isSigned(provider, sent, hookSecretOf(storage, id).secret)) ?? null
+}
+
+/** Shows the owner of an account that its webhook has another secret. Its body is not kept. */
+async function keepUnsigned(storage: Storage, sent: SentDelivery): Promise<void> {
+  const { provider, headers } = sent
+  const name = readName(provider, headers)
+  const [candidate, ...more] = candidatesFor(storage, sent)
+  if (name === null || candidate === undefined) return
+  await storage.hookDeliveries.keepUnsigned({
+    id: storage.ids.newId('dlv'),
+    provider,
+    connection_id: more.length === 0 ? candidate.id : null,
+    delivery_id: name.deliveryId,
+    event: name.event,
+    repository: null,
+    ref: null,
+    before: null,
+    after: null,
+    forced: null,
+    received_at: isoNow(),
+    refusal: 'it is not signed with the secret of the webhook',
+    decisions: {},
+  })
 }
 
 /** The app of a connection has its own secret, and is registered with it. */

@@ -80,7 +80,7 @@ export const hookRoutes = tagged('Hooks', [
     handler: readGitHook,
   }),
   get('/git/connections/{id}/deliveries', {
-    summary: 'Lists the deliveries that an account signed and that concern no service, newest first',
+    summary: 'Lists the deliveries of an account that concern no service or are not signed, newest first',
     params: GitConnectionParams,
     response: z.array(Delivery),
     handler: listOtherDeliveries,
@@ -212,17 +212,19 @@ function listDeliveries(call: CallById<DeliveriesQuery>): WithHeaders<Delivery[]
 }
 
 function listOtherDeliveries({ context: { storage }, params }: CallById): Delivery[] {
-  const { id } = findGitConnection(storage, params.id)
-  return storage.hookDeliveries.ofConnection(id).map((one) => {
-    const { decisions: _, refusal, ...delivery } = one
-    return { ...delivery, decided_at: one.received_at, deploy_id: null, reason: refusal }
+  const connection = findGitConnection(storage, params.id)
+  return storage.hookDeliveries.ofConnection(connection).map((one) => {
+    const { decisions: _, refusal, forced = null, ...delivery } = one
+    return { ...delivery, forced, decided_at: one.received_at, deploy_id: null, reason: refusal }
   })
 }
 
-function toDelivery({ decisions, refusal: _, ...delivery }: HookDelivery, service: string): Delivery {
+function toDelivery(one: HookDelivery, service: string): Delivery {
+  const { decisions, refusal: _, forced = null, ...delivery } = one
   const decision = decisions[service] ?? null
   return {
     ...delivery,
+    forced,
     decided_at: decision?.at ?? null,
     deploy_id: decision?.deploy_id ?? null,
     reason: decision?.reason ?? null,

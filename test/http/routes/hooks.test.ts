@@ -84,6 +84,7 @@ test('a signed push wakes the services of its branch, and is kept once', async (
     ref: 'refs/heads/main',
     before: zeros,
     after: heads.one,
+    forced: null,
     decided_at: null,
     deploy_id: null,
     reason: null,
@@ -167,6 +168,44 @@ test('a delivery without a valid signature changes nothing', async (t) => {
   assert.equal((await send(large)).body.result, 'accepted')
   assert.equal((await deliveries('shop')).length, 2)
   assert.doesNotMatch(JSON.stringify(await deliveries('shop')), new RegExp(hook.secret as string))
+})
+
+test('a delivery that is not signed is shown to its account, and takes the place of no other', async (t) => {
+  const { send, push, call, connection, storage } = await openHook(t)
+  const listed = async () =>
+    (await call('GET', `/git/connections/${connection}/deliveries`)).body as unknown as Body[]
+  await send({ zen: 'x' }, { event: 'ping', id: 'signed' })
+  await send(push(heads.one), { secret: 'wrong', id: 'first' })
+  await send(push(heads.one), { secret: 'wrong', id: 'within the same second' })
+  const [{ received_at, id, ...unsigned }, signed, ...more] = (await listed()) as [Body, Body]
+  assert.deepEqual([signed.delivery_id, more.length], ['signed', 0])
+  assert.deepEqual(unsigned, {
+    provider: 'github',
+    connection_id: connection,
+    delivery_id: 'first',
+    event: 'push',
+    repository: null,
+    ref: null,
+    before: null,
+    after: null,
+    forced: null,
+    decided_at: received_at,
+    deploy_id: null,
+    reason: 'it is not signed with the secret of the webhook',
+  })
+  // The provider sends it again after its secret was fixed.
+  assert.equal((await send(push(heads.one), { id: 'first' })).body.result, 'ignored')
+
+  const row = storage.hookDeliveries.get(id)!
+  for (let minute = 1; minute <= 25; minute++)
+    await storage.hookDeliveries.keepUnsigned({
+      ...row,
+      id: storage.ids.newId('dlv'),
+      received_at: new Date(Date.parse(row.received_at) + minute * 60_000).toISOString(),
+    })
+  const reasons = (await listed()).filter(({ reason }) => reason === row.refusal)
+  assert.deepEqual([reasons.length, (await listed()).length], [20, 22])
+  assert.equal((await send(push(heads.one), { id: 'first' })).body.result, 'duplicate')
 })
 
 test('strangers who hold back the end of a body fill a bounded memory, and not for long', async (t) => {
