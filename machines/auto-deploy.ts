@@ -151,7 +151,8 @@ const autoDeploy = setup({
       // A head that waited is decided about again.
       const hasWaited = context.waiting !== null && (obstacle !== null || !waitsForChecks)
       const nothing = (isMoved || hasWaited) && { decision: null, ...solved, ...noWait }
-      return { ...nothing, failedAt: null, plan: watched.plan, deed: null }
+      const deed = isMoved ? `follows ${watched.plan.source}` : null
+      return { ...nothing, failedAt: null, plan: watched.plan, deed }
     }),
     recordLook: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('head' in watched)) return context

@@ -34,6 +34,8 @@ export interface Remote {
   head(branch: string | null): Promise<string | null>
   /** Those that match, the highest version first. */
   highestTags(pattern: string): Promise<Tag[]>
+  /** Where it is, as far as known now: its server may have redirected a command. */
+  repository(): RepositoryUrl
   /** `history: 'none'` fetches only the named commits, `'whole'` also all their ancestors. */
   fetch(refspecs: string[], history: 'none' | 'whole', parts?: CommitParts): Promise<void>
 }
@@ -162,6 +164,7 @@ export function openRemote({
         commit: tags.commits.get(ref)!,
       }))
     },
+    repository: () => current.repository,
     fetch: async (refspecs, history, parts = 'with contents') => {
       const depth = history === 'none' ? 1 : wholeDepth
       const quiet = ['--no-tags', '--no-recurse-submodules', '--no-write-fetch-head']
@@ -179,14 +182,22 @@ export async function listBranches(
 }
 
 /** The commit of a branch, or of the default branch; null without it. Throws like `listBranches`. */
-export function readHead(place: QuickPlace, branch: string | null): Promise<string | null> {
-  return askRemote(place, (remote) => remote.head(branch))
+export function readHead(place: QuickPlace, branch: string | null): Promise<Located<string | null>> {
+  return askRemote(place, async (remote) => located(remote, await remote.head(branch)))
 }
 
 /** The highest tags that match, at most ten, the highest one first. Throws like `listBranches`. */
-export function readHighestTags(place: QuickPlace, pattern: string): Promise<Tag[]> {
-  return askRemote(place, (remote) => remote.highestTags(pattern))
+export function readHighestTags(place: QuickPlace, pattern: string): Promise<Located<Tag[]>> {
+  return askRemote(place, async (remote) => located(remote, await remote.highestTags(pattern)))
 }
+
+interface Located<T> {
+  found: T
+  /** Where it was found, after redirects of the server. */
+  repository: RepositoryUrl
+}
+
+const located = <T>(remote: Remote, found: T): Located<T> => ({ found, repository: remote.repository() })
 
 type QuickPlace = Omit<RemotePlace, 'directory' | 'onLine'>
 

@@ -313,7 +313,10 @@ test('a deleted branch is named, and watched again when it is back', async (t) =
     const { auto_deploys } = await read()
     return auto_deploys.status === 'failing' && auto_deploys
   })
-  assert.match(reason, /^the branch main is not in .*: it was deleted or renamed$/)
+  assert.match(
+    reason,
+    /^the branch main is not in .*: it was deleted or renamed; its default branch is trunk$/,
+  )
   assert.ok(Date.parse(since) <= Date.now())
 
   repository.git('branch', '--move', 'trunk', 'main')
@@ -321,6 +324,41 @@ test('a deleted branch is named, and watched again when it is back', async (t) =
   await look()
   await finishedDeploy(suite.api, (await decided(head)).deploy_id)
   assert.equal((await read()).auto_deploys.status, 'watching')
+})
+
+test('a service follows a repository that is renamed at its provider', async (t) => {
+  const { api } = suite
+  const root = temporaryDirectory(t)
+  for (const owner of ['ada', 'team']) mkdirSync(join(root, owner))
+  const repository = createRepository(t, { root: join(root, 'ada'), name: 'shop.git' })
+  repository.commit('First', await pageApp('one'))
+  let isRenamed = false
+  const provider = await createGitProvider(t, {
+    root,
+    override({ path }) {
+      const location = path.replace('/ada/shop.git/', '/team/store.git/')
+      return isRenamed && path !== location ? { status: 301, headers: { location } } : null
+    },
+  })
+  provider.state.publicRepositories.push('ada/shop', 'team/store', 'eve/shop')
+  const account = { provider: 'gitea', base_url: provider.url, token: provider.createToken('ada') }
+  await api.post('/git/connections', account)
+  const repo_url = `${provider.url}/ada/shop.git`
+  const { latest_deploy } = await api.post('/services', { name: 'renamed', repo_url, branch: 'main' })
+  await finishedDeploy(api, latest_deploy.id)
+
+  renameSync(repository.directory, join(root, 'team', 'store.git'))
+  isRenamed = true
+  await api.call('PATCH', '/services/renamed', { poll_seconds: 1001 })
+  const moved = `${provider.url}/team/store.git`
+  const { actor_id } = await until('the decision at the new address', async () => {
+    const { repo_url: now, auto_deploys } = await api.get('/services/renamed')
+    return now === moved && auto_deploys.decision && auto_deploys
+  })
+  const history: Body[] = await api.get(`/actors/${actor_id}/history`)
+  assert.ok(history.some(({ phase }) => phase === `follows ${moved} main`))
+  assert.equal((await api.get('/services/renamed/deploys')).length, 1)
+  await api.call('DELETE', '/services/renamed')
 })
 
 test('a tag that moves is deployed, when it is asked for', async (t) => {

@@ -80,7 +80,7 @@ test('the head of a branch is the one with exactly that name', async (t) => {
   for (const name of ['feature/main', 'refs/heads/main', 'a#ü']) repository.branch(name)
   repository.tag('v1')
   const head = repository.commit('Second', {})
-  const read = (branch: string | null) => readHead(place(repository.directory), branch)
+  const read = async (branch: string | null) => (await readHead(place(repository.directory), branch)).found
 
   assert.deepEqual(await Promise.all(['main', 'feature/main', 'a#ü', 'refs/heads/main'].map(read)), [
     head,
@@ -94,7 +94,8 @@ test('the head of a branch is the one with exactly that name', async (t) => {
 
 test('the highest tag is that of the highest version, whether it has a message or not', async (t) => {
   const { repository, place } = await openPush(t)
-  const readAll = (pattern: string) => readHighestTags(place(repository.directory), pattern)
+  const readAll = async (pattern: string) =>
+    (await readHighestTags(place(repository.directory), pattern)).found
   const read = async (pattern: string) => (await readAll(pattern))[0]?.commit ?? null
   assert.deepEqual(await readAll('v*'), [])
   const commits: Record<string, string> = {}

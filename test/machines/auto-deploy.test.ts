@@ -190,7 +190,7 @@ const views: Record<string, () => Telling> = {
       decide: inTurn(skips),
     },
     states: ['watching', 'deciding', 'watching'],
-    record: { ...asMade, source: 'https://git.test/other' },
+    record: { ...asMade, phase: 'follows https://git.test/other', source: 'https://git.test/other' },
   }),
   'waits for checks': () => ({
     from: onChecks,

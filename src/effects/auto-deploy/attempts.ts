@@ -26,12 +26,12 @@ export function versionOf(deploy: Deploy): string | null {
   return image === null ? commitOf(deploy) : (image.split('@')[1] ?? null)
 }
 
-/** The version of the service's repository that new commits are compared with; null without one. */
+/** The commit that new ones are compared with, maybe of another repository; null without one. */
 export function baseOf(storage: Storage, service: ServiceRow): string | null {
   const newest = newestAttempt(storage, service.id)
   const live = service.live_deploy_id ? storage.actors.record<'deploy'>(service.live_deploy_id) : null
   const base = newest !== null && isUnfinished(newest) ? newest : live
-  return base?.source.repo_url === service.repo_url ? (base?.commit_sha ?? null) : null
+  return base?.commit_sha ?? null
 }
 
 export function sourceOf({ repo_url, branch, image }: ServiceRow, head: string): DeploySource {

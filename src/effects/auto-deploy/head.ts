@@ -1,24 +1,37 @@
 // What the source of a service has now: the commit of its branch or of a tag, or the digest of its image.
+import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { parseImageReference } from '../../docker/images/image-reference.ts'
 import { resolveDigest } from '../../docker/images/pull.ts'
 import { Failure } from '../../errors.ts'
-import { readHead as readHeadOf, readHighestTags, type Tag } from '../../git/remote.ts'
-import { parseRepositoryUrl } from '../../git/repository.ts'
-import { accessForService } from '../git-connection/service-access.ts'
+import { listBranches, readHead as readHeadOf, readHighestTags, type Tag } from '../../git/remote.ts'
+import { isSameOrigin, parseRepositoryUrl, type RepositoryUrl, repositoryKey } from '../../git/repository.ts'
+import { accessForService, servingOf } from '../git-connection/service-access.ts'
 import type { AutoDeployPorts } from './ports.ts'
 
-/** Null as long as no tag matches. Throws what a fetch or a pull throws. `marker` marks processes of git. */
-export function readHead(
+export interface Head {
+  /** Null as long as no tag matches. */
+  version: string | null
+  /** Where the repository is by now; null if it is where the service looks. */
+  movedTo: string | null
+}
+
+/** Throws what a fetch or a pull throws. `marker` marks processes of git. */
+export async function readHead(
   ports: AutoDeployPorts,
   service: ServiceRow,
   marker: string,
   signal: AbortSignal,
-): Promise<string | null> {
-  if (service.image !== null) return readDigest(ports, service.image, signal)
-  return service.tag_pattern
-    ? readTags(ports, service, marker, signal).then(([highest]) => highest?.commit ?? null)
-    : readCommit(ports, service, marker, signal)
+): Promise<Head> {
+  if (service.image !== null)
+    return { version: await readDigest(ports, service.image, signal), movedTo: null }
+  const { branch, tag_pattern: pattern } = service
+  const place = await placeOf(ports, service, marker, signal)
+  const { found, repository } = pattern
+    ? await readHighestTags(place, pattern)
+    : await readBranch(place, branch)
+  const version = typeof found === 'string' ? found : (found[0]?.commit ?? null)
+  return { version, movedTo: renamedTo(ports.storage, service, repository) }
 }
 
 /** The highest tags that a service follows, the highest one first. Throws what a fetch throws. */
@@ -29,22 +42,29 @@ export async function readTags(
   signal: AbortSignal,
 ): Promise<Tag[]> {
   const place = await placeOf(ports, service, marker, signal)
-  return readHighestTags(place, service.tag_pattern!)
+  return (await readHighestTags(place, service.tag_pattern!)).found
 }
 
-async function readCommit(
-  ports: AutoDeployPorts,
-  service: ServiceRow,
-  marker: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const { branch } = service
-  const place = await placeOf(ports, service, marker, signal)
-  const head = await readHeadOf(place, branch)
-  if (head !== null) return head
+type Place = Awaited<ReturnType<typeof placeOf>>
+
+async function readBranch(place: Place, branch: string | null) {
+  const { found, repository } = await readHeadOf(place, branch)
+  if (found !== null) return { found, repository }
   const what = branch === null ? 'its default branch' : `the branch ${branch}`
-  const where = parseRepositoryUrl(service.repo_url!).url
-  throw new Failure('source_not_found', `${what} is not in ${where}: it was deleted or renamed`)
+  const missing = `${what} is not in ${repository.url}: it was deleted or renamed`
+  const { defaultBranch } = branch === null ? { defaultBranch: null } : await listBranches(place)
+  const hint = defaultBranch === null ? '' : `; its default branch is ${defaultBranch}`
+  throw new Failure('source_not_found', `${missing}${hint}`)
+}
+
+/**
+ * Providers redirect the former address of a repository that was renamed or moved, until another repository
+ * takes it. Another server may redirect for other reasons.
+ */
+function renamedTo(storage: Storage, service: ServiceRow, repository: RepositoryUrl): string | null {
+  const known = parseRepositoryUrl(service.repo_url!)
+  const isRenamed = isSameOrigin(known, repository) && repositoryKey(known) !== repositoryKey(repository)
+  return isRenamed && servingOf(storage, service, known.url) !== null ? repository.url : null
 }
 
 async function placeOf(ports: AutoDeployPorts, service: ServiceRow, marker: string, signal: AbortSignal) {

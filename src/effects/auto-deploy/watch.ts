@@ -137,12 +137,19 @@ export async function lookAt(
   try {
     // An engine that is away must not take the places of others.
     if (service.image !== null) await ports.engineReady(signal)
-    const found = await places(service, () => readHead(ports, service, id, signal))
-    const head = found ?? decision?.head ?? null
-    return { head, problem: null }
+    const { version, movedTo } = await places(service, () => readHead(ports, service, id, signal))
+    if (movedTo !== null) await followMove(ports, service, movedTo)
+    return { head: version ?? decision?.head ?? null, problem: null }
   } catch (error) {
     return { head: null, problem: problemOf(error, signal) }
   }
+}
+
+/** Its reports and checks need the present address, and a stranger may take the former one. */
+async function followMove({ storage, logger }: AutoDeployPorts, service: ServiceRow, repo_url: string) {
+  const former = service.repo_url
+  await storage.services.update(service.id, (row) => (row.repo_url === former ? { ...row, repo_url } : row))
+  logger.info({ service: service.name, from: former, to: repo_url }, 'the repository of a service has moved')
 }
 
 /** A failure is a result, because the source may be read again later. A bug is not. */
