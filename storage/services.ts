@@ -94,6 +94,8 @@ export interface ServiceRow extends ServiceSettings {
   archive_deploy_id: string | null
   /** Whether `branch` is the remote's default branch. Missing when a user set it. */
   branch_learnt?: boolean
+  /** The connection that read its repository last. Missing if it never was one of several. */
+  read_with?: string
   degraded: boolean
   deleting: boolean
   created_at: string

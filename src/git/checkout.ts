@@ -20,6 +20,8 @@ export interface CheckoutRequest {
   credentials: Credentials | null
   /** Also for submodules: one with an ssh address is on the host of its parent. */
   ssh: SshAccess | null
+  /** Why the connection that serves the repository supplied no credentials, as a sentence. */
+  problem?: string | null
   /** Of the git provider on its host; empty for most. */
   basePath: string
   accessSubmodule: AccessSubmodule
@@ -114,6 +116,7 @@ async function checkoutTree(tree: Tree): Promise<Checkout> {
     await checkoutTree({
       ...tree,
       ...(await accessOf(repository, tree)),
+      problem: null,
       repository,
       directory,
       wanted: { branch: null, commit },

@@ -37,6 +37,8 @@ export interface RefusedPlace {
   repository: RepositoryUrl
   credentials: Credentials | null
   ssh: SshAccess | null
+  /** Why the connection that serves it supplied no credentials, as a sentence. */
+  problem?: string | null
   /** Of a submodule that may not use its parent's credentials. */
   deniedOwner?: string | null
 }
@@ -96,7 +98,9 @@ function bare(line: string): string {
 }
 
 /** What to do about a remote that refuses. */
-export function adviceFor({ repository, credentials, ssh, deniedOwner }: RefusedPlace): string {
+export function adviceFor(place: RefusedPlace): string {
+  const { repository, credentials, ssh, problem, deniedOwner } = place
+  if (problem) return problem
   if (deniedOwner) return `the credentials of this service are not used for repositories of ${deniedOwner}`
   if (repository.kind === 'path') return localAdvice
   if (repository.kind === 'ssh') {

@@ -16,6 +16,8 @@ export interface RemotePlace {
   credentials: Credentials | null
   /** Null if no service is concerned. */
   ssh: SshAccess | null
+  /** Why the connection that serves it supplied no credentials, as a sentence. */
+  problem?: string | null
   /** The working directory of git; fetched commits go into its `.git`. */
   directory: string
   /** Directories of this host whose repositories may be read although others may not (see local.ts). */

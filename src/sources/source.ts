@@ -29,5 +29,5 @@ export interface FetchJob extends Pick<CheckoutRequest, 'localRepositories' | 'h
 
 export type GitAccess = Pick<
   CheckoutRequest,
-  'repository' | 'credentials' | 'ssh' | 'basePath' | 'accessSubmodule'
+  'repository' | 'credentials' | 'problem' | 'ssh' | 'basePath' | 'accessSubmodule'
 >

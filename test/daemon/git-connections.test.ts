@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Api, Body } from '../support/daemon/api.ts'
 import { startDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
-import { finishedDeploy } from '../support/daemon/service.ts'
+import { finishedDeploy, until } from '../support/daemon/service.ts'
 import { createGitProvider, type FakeProviderOptions, type FakeRequest } from '../support/git/git-provider.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { filesWith } from '../support/storage/canary.ts'
@@ -15,17 +15,20 @@ import { long } from '../support/system/drill-size.ts'
 const redirect_uri = 'https://berth.example.com/git/callback'
 
 /**
- * A provider with the private repository ada/shop, which has no Dockerfile: its deploys end
+ * A provider with a private repository, by default ada/shop, which has no Dockerfile: its deploys end
  * after the fetch.
  */
-async function privateRepository(t: TestContext, override?: FakeProviderOptions['override']) {
+async function privateRepository(
+  t: TestContext,
+  { owner = 'ada', override }: Pick<FakeProviderOptions, 'override'> & { owner?: string } = {},
+) {
   const root = temporaryDirectory(t)
-  mkdirSync(join(root, 'ada'))
-  const repository = createRepository(t, { root: join(root, 'ada'), name: 'shop.git' })
+  mkdirSync(join(root, owner))
+  const repository = createRepository(t, { root: join(root, owner), name: 'shop.git' })
   repository.commit('First', { 'README.md': 'the shop' })
   repository.branch('next')
   const provider = await createGitProvider(t, { root, ...(override && { override }) })
-  return { repository, provider, repoUrl: `${provider.url}/ada/shop.git` }
+  return { repository, provider, repoUrl: `${provider.url}/${owner}/shop.git` }
 }
 
 async function deploy(api: Api, repoUrl: string, name = 'shop'): Promise<{ deploy: Body; log: string }> {
@@ -86,14 +89,45 @@ test('a private repository is cloned with its connection, and the token leaks no
   const branches = await api.call('GET', `/git/branches?${query}`)
   assert.equal(branches.status, 502)
   assert.equal(branches.body.code, 'git_remote_unreachable')
+  const because = /; the GitLab connection of ada supplied no token: .*: the provider rejected its token$/
+  assert.match(branches.body.detail, because)
+  assert.match((await deploy(api, repoUrl)).deploy.error, because)
+  await api.call('PATCH', '/services/shop', { poll_seconds: 1000 })
+  const { reason } = await until('the failed look', async () => {
+    const { auto_deploys } = await api.get('/services/shop')
+    return auto_deploys.status === 'failing' && auto_deploys
+  })
+  assert.match(reason, because)
+})
+
+test('of several accounts, one that may read the repository of a group reads it', async (t) => {
+  const { provider, repository } = await privateRepository(t, { owner: 'acme' })
+  const daemon = await startDaemon(t)
+  const { api } = daemon
+  const member = provider.createToken('bob', { groups: ['acme'] })
+  const bob = await connect(daemon, 'gitea', provider.url, member)
+  const ada = await connect(daemon, 'gitea', provider.url, provider.createToken('ada'))
+  for (const [name, repoUrl] of [
+    ['https', `${provider.url}/acme/shop.git`],
+    ['again', `${provider.url}/acme/shop`],
+  ] as const) {
+    const { deploy: deployed, log } = await deploy(api, repoUrl, name)
+    assert.match(log, /reading the repository with the Gitea connection of bob/)
+    assert.equal(deployed.commit_sha, repository.git('rev-parse', 'HEAD'), log)
+  }
+  const services = async ({ id }: Body) => (await api.get(`/git/connections/${id}`)).services
+  assert.deepEqual([await services(bob), await services(ada)], [['again', 'https'], []])
+  assert.equal((await api.call('DELETE', `/git/connections/${bob.id}`)).status, 409)
 })
 
 test('a token that ends while git uses it is renewed, and the deploy goes on', async (t) => {
   let former: string[] = []
-  const { provider, repoUrl, repository } = await privateRepository(t, ({ path }) => {
-    // After the references were listed, before the commits are sent.
-    if (path.endsWith('/git-upload-pack')) for (const token of former) provider.revoke(token)
-    return null
+  const { provider, repoUrl, repository } = await privateRepository(t, {
+    override({ path }) {
+      // After the references were listed, before the commits are sent.
+      if (path.endsWith('/git-upload-pack')) for (const token of former) provider.revoke(token)
+      return null
+    },
   })
   const daemon = await startDaemon(t)
   const { api } = daemon

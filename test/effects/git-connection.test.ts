@@ -18,8 +18,8 @@ const connectionOf = (fields: Partial<Connection>) =>
     updated_at: '2026-01-01T00:00:00.000Z',
     ...fields,
   }) as Connection
-const servedBy = (connections: Connection[], url: string) => {
-  const served = findServing(connections, parseRepositoryUrl(url))[0] ?? null
+const servedBy = (connections: Connection[], url: string, readWith: string | null = null) => {
+  const served = findServing(connections, parseRepositoryUrl(url), readWith)[0] ?? null
   return served && [served.connection.id, served.url]
 }
 
@@ -80,6 +80,9 @@ test("the owner's connection comes first, then the newest, and usable ones befor
   assert.equal(servedBy([grace, connectionOf({ status: 'invalid' })], url)?.[0], 'git-2')
   assert.equal(servedBy([connectionOf({ status: 'invalid' })], url)?.[0], 'git-1')
   assert.equal(servedBy([connectionOf({ status: 'pending' })], url), null)
+  assert.equal(servedBy([grace, ada], 'https://github.com/acme/shop.git', 'git-1')?.[0], 'git-1')
+  const invalid = connectionOf({ status: 'invalid' })
+  assert.equal(servedBy([grace, invalid], 'https://github.com/acme/shop.git', 'git-1')?.[0], 'git-2')
 })
 
 test('an app serves the repositories of its own account only', () => {

@@ -39,7 +39,7 @@ function reportsOf(storage: Storage, deployId: string): CommitStatusInput | null
   const service = services.get(serviceId)
   if (!service || actors.record(id) !== null) return null
   const serving = servingOf(storage, service, source.repo_url)
-  if (!serving?.connection.report_deploys) return null
+  if (!serving?.isCertain || !serving.connection.report_deploys) return null
   const { connection, repository } = serving
   const label = `berth/${service.name}`
   return { id, deployId, serviceId, connectionId: connection.id, repository, label, at: isoNow() }

@@ -57,7 +57,7 @@ export interface GitAccounts {
   /** The page with the commits between two; null for a repository of an unknown provider. */
   compareUrl(repoUrl: string, from: string, to: string): string | null
   /** The connection that clones the repository of the service; null without one. */
-  servingId(service: Pick<ServiceRow, 'id' | 'repo_url' | 'use_git_connection'>): string | null
+  servingId(service: Pick<ServiceRow, 'id' | 'read_with' | 'repo_url' | 'use_git_connection'>): string | null
   receive(sent: SentDelivery): Promise<ReceivedDelivery>
   /** What deliveries call the repository of a service; null without one. */
   repositoryKey(service: Pick<ServiceRow, 'repo_url'>): string | null
@@ -173,10 +173,12 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
   const { repository, credentials, connection, problem } = await accessRepository(
     ports,
     parseRepositoryUrl(repoUrl),
+    null,
   )
   const remote = {
     repository: { ...repository, credentials: null },
     credentials,
+    problem,
     ssh: null,
     localRepositories: ports.settings.localRepositories,
     hostRules: ports.settings.gitHosts,
@@ -184,7 +186,7 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
     signal: new AbortController().signal,
   }
   const { branches, defaultBranch } = await listBranches(remote).catch((error: unknown) => {
-    throw toBranchesFailure(error, problem)
+    throw toBranchesFailure(error)
   })
   return {
     branches: branches.map(({ name }) => name),
@@ -194,12 +196,11 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
 }
 
 /** Codes of deploys have no status in the API: a refused host is a bad request, a private path a refusal. */
-function toBranchesFailure(error: unknown, problem: string | null): unknown {
+function toBranchesFailure(error: unknown): unknown {
   if (!(error instanceof Failure)) return error
   const codes: Record<string, string> = {
     source_invalid: 'invalid_request',
     repository_private: 'git_remote_unreachable',
   }
-  const hint = problem === null ? error.hint : `its git connection supplied no token: ${problem}`
-  return new Failure(codes[error.code] ?? error.code, error.message, hint)
+  return new Failure(codes[error.code] ?? error.code, error.message, error.hint)
 }

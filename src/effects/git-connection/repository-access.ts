@@ -26,25 +26,32 @@ export interface RepositoryAccess {
   credentials: Credentials | null
   /** The connection that serves the repository; null without one, or if the URL has its own credentials. */
   connection: Connection | null
-  /** Why the connection supplied no token; null if it did. */
+  /** Why the connection supplied no token, as a sentence; null if it did. */
   problem: string | null
 }
 
 /**
- * Never rejects because of a provider: a repository may be public. An ssh address of another owner, such as a
- * group, is read with a connection that may read it, and else over ssh.
+ * Never rejects because of a provider: a repository may be public. A repository of another owner, such as a
+ * group, is read with a connection that may read it. `readWith` is the one that was found for it before.
  */
 export async function accessRepository(
   ports: GitConnectionPorts,
   repository: RepositoryUrl,
+  readWith: string | null,
 ): Promise<RepositoryAccess> {
   const access = { repository, credentials: repository.credentials, connection: null, problem: null }
   if (repository.credentials) return access
-  for (const { connection, url, isOwner } of findServing(listConnections(ports.storage), repository)) {
+  const isSsh = repository.kind === 'ssh'
+  const serving = findServing(listConnections(ports.storage), repository, readWith)
+  let first: RepositoryAccess | null = null
+  for (const { connection, url, isOwner } of serving) {
     const one = { ...access, ...(await accessWith(ports, connection, url)) }
-    if (repository.kind !== 'ssh' || isOwner || (await isReadable(ports, one))) return one
+    const isOnly = serving.length === 1 && !isSsh
+    if (isOnly || isOwner || (await isReadable(ports, one))) return one
+    first ??= one
   }
-  return access
+  // Over ssh, there may be a key for it.
+  return isSsh || first === null ? access : first
 }
 
 type ConnectionAccess = Pick<RepositoryAccess, 'connection' | 'problem'> & Partial<RepositoryAccess>
@@ -59,7 +66,7 @@ async function accessWith(
     const credentials = await readCredentials(ports, connection, repository)
     return { repository, credentials, connection, problem: null }
   } catch (error) {
-    return { connection, problem: messageOf(error) }
+    return { connection, problem: `${titleOf(connection)} supplied no token: ${messageOf(error)}` }
   }
 }
 
@@ -113,8 +120,12 @@ interface Served {
   isOwner: boolean
 }
 
-/** The first one serves. Usable connections, then the owner's, then the one that was changed last. */
-export function findServing(connections: Connection[], repository: RepositoryUrl): Served[] {
+/** The first one serves: usable ones, then `readWith`, then the owner's, then the one that changed last. */
+export function findServing(
+  connections: Connection[],
+  repository: RepositoryUrl,
+  readWith: string | null,
+): Served[] {
   const serving = connections.flatMap((connection) => {
     const path = connection.status === 'pending' ? null : pathAt(connection.base_url, repository)
     const owner = path?.split('/')[0]?.toLowerCase()
@@ -123,9 +134,10 @@ export function findServing(connections: Connection[], repository: RepositoryUrl
     if (path === null || (connection.auth === 'github_app' && !isOwner)) return []
     return [{ connection, url: `${connection.base_url}/${path}`, isOwner }]
   })
-  const rank = ({ connection: { base_url, status, updated_at }, isOwner }: Served) => {
+  const rank = ({ connection: { id, base_url, status, updated_at }, isOwner }: Served) => {
     const length = String(base_url.length).padStart(4, '0')
-    return [length, status === 'connected' ? 1 : 0, isOwner ? 1 : 0, updated_at].join(' ')
+    const facts = [status === 'connected', id === readWith, isOwner].map(Number)
+    return [length, ...facts, updated_at].join(' ')
   }
   return serving.sort((one, other) => (rank(one) > rank(other) ? -1 : 1))
 }

@@ -11,7 +11,7 @@ import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
 import { accessRepository, findServing, type RepositoryAccess, titleOf } from './repository-access.ts'
 
-type ServiceAccess = Pick<RepositoryAccess, 'repository' | 'credentials' | 'connection'> & { ssh: SshAccess }
+type ServiceAccess = RepositoryAccess & { ssh: SshAccess }
 
 /** `say` gets a line about how the repository is read. */
 export async function accessForService(
@@ -21,7 +21,7 @@ export async function accessForService(
   say: (line: string) => void,
 ): Promise<ServiceAccess> {
   const ssh = sshAccessOf(ports.storage, service)
-  const own = { repository, credentials: null, connection: null, ssh }
+  const own = { repository, credentials: null, connection: null, problem: null, ssh }
   const credentials = credentialsFor(ports, service.id, repository)
   if (credentials) return { ...own, credentials }
   if (repository.kind === 'ssh' && ssh.key) {
@@ -33,19 +33,31 @@ export async function accessForService(
     say(`the repository is read without a git connection, as this service is set; ${remedy}`)
     return own
   }
-  const access = { ...(await accessRepository(ports, repository)), ssh }
+  const access = { ...(await accessRepository(ports, repository, service.read_with ?? null)), ssh }
   if (access.connection === null) return access
-  const name = titleOf(access.connection)
-  if (access.problem === null) say(`reading the repository with ${name}`)
-  else say(`${name} supplied no token, so the repository is read without one: ${access.problem}`)
+  await rememberReader(ports.storage, service, repository, access.connection.id)
+  if (access.problem === null) say(`reading the repository with ${titleOf(access.connection)}`)
+  else say(`${access.problem}; so the repository is read without one`)
   return access
+}
+
+/** Its reports and checks use the same connection. */
+async function rememberReader(storage: Storage, service: ServiceRow, repository: RepositoryUrl, id: string) {
+  const readWith = service.read_with ?? null
+  const isOneOfSeveral = findServing(listConnections(storage), repository, readWith).length > 1
+  if (!isOneOfSeveral || readWith === id || !storage.services.get(service.id)) return
+  await storage.services.update(service.id, (row) => ({ ...row, read_with: id }))
 }
 
 interface Serving {
   connection: RecordOf<'git-connection'>
   /** The path of the repository at the provider, as in `ada/shop`. */
   repository: string
+  /** False if it may be another one of several: that is known once one has read the repository. */
+  isCertain: boolean
 }
+
+type ServedService = Pick<ServiceRow, 'id' | 'read_with' | 'use_git_connection'>
 
 /**
  * The connection that reads a repository for the service; null without one. Credentials of the service's own
@@ -53,15 +65,17 @@ interface Serving {
  */
 export function servingOf(
   storage: Storage,
-  { id, use_git_connection: usesConnection = true }: Pick<ServiceRow, 'id' | 'use_git_connection'>,
+  { id, use_git_connection: usesConnection = true, read_with }: ServedService,
   repoUrl: string | null,
 ): Serving | null {
   if (repoUrl === null || !usesConnection || storage.credentials.get(id)) return null
-  const [served] = findServing(listConnections(storage), parseRepositoryUrl(repoUrl))
+  const readWith = read_with ?? null
+  const [served, ...others] = findServing(listConnections(storage), parseRepositoryUrl(repoUrl), readWith)
   if (!served) return null
-  const { connection, url } = served
+  const { connection, url, isOwner } = served
   const path = url.slice(connection.base_url.length + 1).replace(/(?:\.git)?\/*$/, '')
-  return { connection, repository: path }
+  const isCertain = others.length === 0 || isOwner || connection.id === readWith
+  return { connection, repository: path, isCertain }
 }
 
 /** The settings may have moved to another host since the request; credentials are never sent there. */

@@ -52,6 +52,7 @@ async function openGitAccess(phase: DeployPhase, wanted: RepositoryUrl): Promise
   return {
     repository: { ...access.repository, credentials: null },
     credentials: access.credentials,
+    problem: access.problem,
     ssh: access.ssh,
     basePath: basePathOf(access.connection),
     accessSubmodule: openSubmoduleAccess(ports, { ...access, addedOwners, onProblem: log.info }),
