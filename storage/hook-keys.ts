@@ -7,11 +7,14 @@ import type { Store } from './store/store.ts'
 export function openHookKeys(store: Store, sealer: Sealer) {
   const numbers = store.table<number>('hook_key_numbers')
   const numberOf = (id: string) => numbers.getOrNull(id) ?? 1
-  const get = (id: string) => `bthk_${sealer.derive(`hook ${id} ${numberOf(id)}`)}`
+  const derive = (id: string) => sealer.derive(`hook ${id} ${numberOf(id)}`)
+  const get = (id: string) => `bthk_${derive(id)}`
 
   return {
     /** `id` is the connection's or the service's. */
     get,
+    /** In the form that GitLab accepts as the signing token of a webhook. */
+    getSigningToken: (id: string) => `whsec_${Buffer.from(derive(id), 'base64url').toString('base64')}`,
     /** In constant time. */
     matches: (id: string, key: string) => isEqualSecret(key, get(id)),
     replace: (id: string) => store.commit(() => numbers.put(id, numberOf(id) + 1)),

@@ -1,6 +1,5 @@
 // A GitHub App of this server: registration, installations, and the tokens from its private key.
 import { createPrivateKey, randomBytes } from 'node:crypto'
-import { isIP } from 'node:net'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
 import { github } from './github.ts'
@@ -64,7 +63,8 @@ interface Registration {
   organization: string | null
   redirectUri: string
   state: string
-  connectionId: string
+  /** Where GitHub sends pushes to; null if it cannot reach this server. */
+  hookUrl: string | null
   /** The app may then write statuses of commits, and read checks. */
   reportsDeploys: boolean
 }
@@ -72,13 +72,11 @@ interface Registration {
 /** The page that registers the app, and the manifest that the browser posts to it. */
 export function registrationForm(
   { baseUrl }: Pick<Instance, 'baseUrl'>,
-  { organization, redirectUri, state, connectionId, reportsDeploys }: Registration,
+  { organization, redirectUri, state, hookUrl, reportsDeploys }: Registration,
 ): { url: string; manifest: string } {
   const path = organization ? `/organizations/${organization}/settings/apps/new` : '/settings/apps/new'
-  const { origin, hostname, protocol } = new URL(redirectUri)
-  const hook = `${origin}/api/v1/hooks/github?connection=${connectionId}`
+  const { origin, hostname } = new URL(redirectUri)
   const events = reportsDeploys ? ['push', 'check_suite', 'status'] : ['push']
-  const isPublic = protocol === 'https:' && isIP(hostname) === 0 && hostname.includes('.')
   const manifest = {
     name: appName(hostname),
     url: origin,
@@ -94,8 +92,7 @@ export function registrationForm(
       metadata: 'read',
       ...(reportsDeploys && { statuses: 'write', checks: 'read' }),
     },
-    // GitHub refuses one that it cannot reach.
-    ...(isPublic && { hook_attributes: { url: hook, active: true }, default_events: events }),
+    ...(hookUrl && { hook_attributes: { url: hookUrl, active: true }, default_events: events }),
   }
   return { url: `${baseUrl}${path}?state=${state}`, manifest: JSON.stringify(manifest) }
 }
@@ -140,8 +137,24 @@ export async function createInstallationToken(
   id: number,
   repository: string | null,
 ): Promise<string> {
+  return createToken(instance, app, id, repository === null ? {} : { repositories: [repository] })
+}
+
+/** The name of a repository that had another one, as far as the installation reads it. */
+export async function readPresentName(
+  instance: Instance,
+  app: GithubApp,
+  id: number,
+  former: { owner: string; name: string },
+): Promise<string> {
+  const token = await createToken(instance, app, id, { permissions: { metadata: 'read' } })
+  const path = [former.owner, former.name].map(encodeURIComponent).join('/')
+  const url = `${github.apiUrl(instance.baseUrl)}/repos/${path}`
+  return parseResponse(z.object({ name: z.string() }), instance, await ask(instance, { url, token })).name
+}
+
+async function createToken(instance: Instance, app: GithubApp, id: number, json: object): Promise<string> {
   const path = `/app/installations/${id}/access_tokens`
-  const json = repository === null ? {} : { repositories: [repository] }
   const response = await askAsApp(instance, app, { method: 'POST', path, json })
   return parseResponse(TokenResponse, instance, response).token
 }

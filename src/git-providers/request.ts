@@ -58,12 +58,27 @@ export async function requestProvider(
     timeoutMs,
     request.signal,
     async (signal) => {
-      const response = await send(title, hostRules, { ...request, signal })
+      const response = await sendOn(title, hostRules, { ...request, signal })
       if (response.status >= 200 && response.status < 300) return response
       throw toFailure(title, host, request, response)
     },
     late,
   )
+}
+
+/** Follows one redirect: a repository that was renamed has another address, of the same origin. */
+async function sendOn(
+  title: string,
+  hostRules: HostRules,
+  request: ProviderRequest,
+): Promise<ProviderResponse> {
+  const response = await send(title, hostRules, request)
+  const { status, headers } = response
+  const isRepeatable = [307, 308].includes(status) || ([301, 302].includes(status) && !request.method)
+  if (!isRepeatable || !URL.canParse(headers.location ?? '', request.url)) return response
+  const { href, origin } = new URL(headers.location!, request.url)
+  const isSame = origin === new URL(request.url).origin
+  return isSame ? send(title, hostRules, { ...request, url: href }) : response
 }
 
 async function send(
@@ -151,7 +166,7 @@ function toFailure(
 ): Failure | ProviderRejection {
   const { status } = response
   const { location } = response.headers
-  // Not followed: the token must not reach another host.
+  // The token must not reach another host.
   if (status < 400 && location !== undefined) {
     const to = URL.canParse(location, request.url) ? new URL(location, request.url).origin : 'elsewhere'
     return unavailable(`${title} at ${host} redirects to ${to}: use the address of the server itself`)

@@ -332,14 +332,7 @@ test('a service follows a repository that is renamed at its provider', async (t)
   for (const owner of ['ada', 'team']) mkdirSync(join(root, owner))
   const repository = createRepository(t, { root: join(root, 'ada'), name: 'shop.git' })
   repository.commit('First', await pageApp('one'))
-  let isRenamed = false
-  const provider = await createGitProvider(t, {
-    root,
-    override({ path }) {
-      const location = path.replace('/ada/shop.git/', '/team/store.git/')
-      return isRenamed && path !== location ? { status: 301, headers: { location } } : null
-    },
-  })
+  const provider = await createGitProvider(t, { root })
   provider.state.publicRepositories.push('ada/shop', 'team/store', 'eve/shop')
   const account = { provider: 'gitea', base_url: provider.url, token: provider.createToken('ada') }
   await api.post('/git/connections', account)
@@ -348,7 +341,7 @@ test('a service follows a repository that is renamed at its provider', async (t)
   await finishedDeploy(api, latest_deploy.id)
 
   renameSync(repository.directory, join(root, 'team', 'store.git'))
-  isRenamed = true
+  provider.state.renamed.set('ada/shop', 'team/store')
   await api.call('PATCH', '/services/renamed', { poll_seconds: 1001 })
   const moved = `${provider.url}/team/store.git`
   const { actor_id } = await until('the decision at the new address', async () => {

@@ -14,8 +14,9 @@ import {
 import { authorizationUrl, scopesOf } from '../../git-providers/oauth.ts'
 import { ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
+import { appHookUrl } from './hooks.ts'
 import { findConnection, instanceOf, listConnections, waitForEndOf } from './instance.ts'
-import type { GitConnectionPorts } from './ports.ts'
+import type { AuthorizationPorts, GitConnectionPorts } from './ports.ts'
 
 export interface CallbackRequest {
   state: string | null
@@ -42,7 +43,7 @@ const stateLifetimeMs = 60 * 60 * 1000
 
 /** Starts or resumes one. Throws `git_application_required`, and what the provider's step throws. */
 export async function authorize(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
   const known = request.connectionId ? findResumed(ports, request) : await begin(ports, request)
@@ -86,7 +87,7 @@ function findResumed({ storage }: GitConnectionPorts, request: AuthorizationRequ
 
 /** Throws `invalid_request` for an unknown state, `git_authorization_rejected` for a refusal. */
 export async function completeAuthorization(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   request: CallbackRequest,
 ): Promise<AuthorizationStep> {
   if (request.state === null) return rereadInstallation(ports, request)
@@ -125,7 +126,7 @@ function assertNotDenied({ error, errorDescription }: CallbackRequest): void {
 
 /** The actor exchanges the stored grant. A step may remain: a new app still has to be installed. */
 async function runExchange(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   id: string,
   redirectUri: string,
 ): Promise<AuthorizationStep> {
@@ -152,7 +153,7 @@ function failureOf({ error, error_code }: Connection): Failure {
 
 /** A new application replaces the stored one of the instance only when an account has authorized it. */
 async function redirectToOauth(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   { id, provider, base_url: baseUrl, report_deploys: reportsDeploys }: Connection,
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
@@ -172,7 +173,7 @@ async function redirectToOauth(
 
 /** The next step of an app: its registration, its installation, or none if it is installed. */
 async function continueApp(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   connection: Connection,
   redirectUri: string,
 ): Promise<AuthorizationStep> {
@@ -185,7 +186,7 @@ async function continueApp(
         organization,
         redirectUri,
         state,
-        connectionId: id,
+        hookUrl: appHookUrl(ports, id, redirectUri),
         reportsDeploys: connection.report_deploys,
       },
     )
@@ -200,7 +201,7 @@ async function continueApp(
   return { connectionId: id, redirect: { method: 'get', url: installationUrl(appUrl, state) } }
 }
 
-async function isInstalled(ports: GitConnectionPorts, connection: Connection): Promise<boolean> {
+async function isInstalled(ports: AuthorizationPorts, connection: Connection): Promise<boolean> {
   const secrets = ports.storage.gitConnections.secrets(connection.id)
   if (secrets?.kind !== 'app') return false
   try {
@@ -219,7 +220,7 @@ async function isInstalled(ports: GitConnectionPorts, connection: Connection): P
 
 /** After a change on the provider's page, which sends the browser back without a state. */
 async function rereadInstallation(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   request: CallbackRequest,
 ): Promise<AuthorizationStep> {
   const { installationId } = request
@@ -232,7 +233,7 @@ async function rereadInstallation(
 }
 
 /** An installation that an owner approved later is not known yet, so the waiting apps are asked for it. */
-async function findInstalled(ports: GitConnectionPorts, installationId: number): Promise<Connection | null> {
+async function findInstalled(ports: AuthorizationPorts, installationId: number): Promise<Connection | null> {
   const connections = listConnections(ports.storage)
   const known = connections.find((connection) => connection.installation_id === installationId)
   if (known) return known
@@ -286,7 +287,7 @@ const organizationPattern = /^[a-z0-9](?:[a-z0-9-]{0,37}[a-z0-9])?$/i
  * A pending connection of the same kind is continued, so that canceled attempts do not pile up. Not one whose
  * app may be registered at this moment in another tab: each registration brings an app of its own.
  */
-async function begin(ports: GitConnectionPorts, request: AuthorizationRequest): Promise<Connection> {
+async function begin(ports: AuthorizationPorts, request: AuthorizationRequest): Promise<Connection> {
   const input = inputOf(ports, request)
   const { storage } = ports
   const isSame = (one: Connection) =>

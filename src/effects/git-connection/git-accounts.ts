@@ -22,7 +22,7 @@ import {
 } from './authorization.ts'
 import { hookSecretOf, type ReceivedDelivery, receiveDelivery, type SentDelivery } from './hooks.ts'
 import { findByAccount, findConnection, instanceOf, listConnections } from './instance.ts'
-import type { GitConnectionPorts } from './ports.ts'
+import type { AuthorizationPorts, GitConnectionPorts } from './ports.ts'
 import { accessRepository, compareUrlAt } from './repository-access.ts'
 import { servingOf } from './service-access.ts'
 import { useToken } from './tokens.ts'
@@ -44,7 +44,7 @@ export interface RemoteBranches {
   defaultBranch: string | null
 }
 
-interface GitAccountsPorts extends GitConnectionPorts {
+interface GitAccountsPorts extends AuthorizationPorts {
   settings: GitConnectionPorts['settings'] & { localRepositories: string[] }
 }
 

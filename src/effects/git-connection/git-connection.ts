@@ -25,10 +25,11 @@ import { providers } from '../../git-providers/providers.ts'
 import { ProviderRejection, toFailureNow } from '../../git-providers/request.ts'
 import { awaitExpiry } from '../disk/trash.ts'
 import { isoNow } from '../iso-now.ts'
+import { appHookUrl } from './hooks.ts'
 import { findByAccount, findConnection, instanceOf } from './instance.ts'
-import type { GitConnectionPorts } from './ports.ts'
+import type { AuthorizationPorts, GitConnectionPorts } from './ports.ts'
 
-export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof machine> {
+export function gitConnectionEffects(ports: AuthorizationPorts): Effects<typeof machine> {
   const { gitConnections } = ports.storage
   return {
     awaitExpiry,
@@ -55,7 +56,7 @@ export function gitConnectionEffects(ports: GitConnectionPorts): Effects<typeof 
  * Repeated after a crash, because the provider may not have received the refresh token. If it has, it rejects
  * the token now, and the account must be connected again.
  */
-async function renew(ports: GitConnectionPorts, id: string) {
+async function renew(ports: AuthorizationPorts, id: string) {
   const { gitConnections } = ports.storage
   const connection = findConnection(ports.storage, id)
   const secrets = gitConnections.secrets(id)
@@ -99,7 +100,7 @@ interface Authorized {
 }
 
 /** Marked before it is sent: a code works once, so after a crash the user must authorize again. */
-async function exchangeGrant(ports: GitConnectionPorts, id: string): Promise<ExchangeOutput> {
+async function exchangeGrant(ports: AuthorizationPorts, id: string): Promise<ExchangeOutput> {
   const { gitAuthorizations } = ports.storage
   const stored = gitAuthorizations.grant(id)
   if (stored?.outcome) return deliver(ports, id, stored.outcome as Outcome)
@@ -146,7 +147,7 @@ function deleted(): Failure {
 
 /** Passes the authorization of another account to its own connection. Repeated after a crash. */
 async function deliver(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   id: string,
   { output, account }: Outcome,
 ): Promise<ExchangeOutput> {
@@ -165,7 +166,7 @@ async function deliver(
 }
 
 async function redeemCode(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   connection: Connection,
   grant: GitGrant,
   pending: GitApplication | null,
@@ -176,7 +177,7 @@ async function redeemCode(
     const application = pending ?? ports.storage.gitConnections.application(provider, base_url)
     return settle(ports, connection, await authorizeAccount(application, instance, grant))
   }
-  if (connection.app_url === null) return registerApp(instance, grant)
+  if (connection.app_url === null) return registerApp(ports, connection.id, instance, grant)
   const secrets = ports.storage.gitConnections.secrets(connection.id)
   if (secrets?.kind !== 'app') throw new RejectedNow('the credentials of the app are missing')
   const installation = await readGranted(instance, secrets, grant)
@@ -184,9 +185,16 @@ async function redeemCode(
 }
 
 /** The code of a registration brings the app. The app may be installed already. */
-async function registerApp(instance: Instance, { code }: GitGrant): Promise<Exchanged> {
+async function registerApp(
+  ports: AuthorizationPorts,
+  id: string,
+  instance: Instance,
+  { code, redirectUri }: GitGrant,
+): Promise<Exchanged> {
   if (code === null) throw new RejectedNow('GitHub did not send the code of the new app')
-  const { slug, url, owner, ...credentials } = await convertManifest(instance, code)
+  const { slug, url, owner, ...registered } = await convertManifest(instance, code)
+  const hasHook = appHookUrl(ports, id, redirectUri) !== null
+  const credentials = { ...registered, webhookSecret: hasHook ? registered.webhookSecret : null }
   const app: GitApp = { slug, url, clientId: credentials.clientId }
   const output: ExchangeOutput = { at: isoNow(), result: 'registered', app, owner }
   return { output, account: null, secrets: { kind: 'app', ...credentials } }
@@ -242,7 +250,7 @@ const emptyAccount = {
 
 /** An account has one connection, so the authorization of another account goes to its connection. */
 function settle(
-  ports: GitConnectionPorts,
+  ports: AuthorizationPorts,
   connection: Connection,
   { account, secrets }: Authorized,
 ): Exchanged {

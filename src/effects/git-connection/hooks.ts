@@ -1,5 +1,6 @@
 // Receives what git providers send to hooks. A delivery is only a hint: each service of the branch looks at
 // its repository itself, so nothing of the body decides what is deployed.
+import { isIP } from 'node:net'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
@@ -10,6 +11,7 @@ import type { ProviderName } from '../../git-providers/base-url.ts'
 import { type HookRequest, isSigned, type Push, readEvent, readName } from '../../git-providers/hooks.ts'
 import { isoNow } from '../iso-now.ts'
 import { listConnections } from './instance.ts'
+import type { AuthorizationPorts } from './ports.ts'
 import { allKeysOf, keysOf } from './pushed-repository.ts'
 
 export interface SentDelivery extends HookRequest {
@@ -90,11 +92,23 @@ async function keepUnsigned(storage: Storage, sent: SentDelivery): Promise<void>
   })
 }
 
-/** The app of a connection has its own secret, and is registered with it. */
-export function hookSecretOf({ gitConnections, hookKeys }: Storage, id: string) {
+/** The app of a connection may be registered with a webhook, which has its own secret. */
+export function hookSecretOf({ actors, gitConnections, hookKeys }: Storage, id: string) {
   const secrets = gitConnections.secrets(id)
   const own = secrets?.kind === 'app' ? secrets.webhookSecret : null
-  return { secret: own ?? hookKeys.get(id), isRegistered: own !== null }
+  const isGitlab = actors.record<'git-connection'>(id)?.provider === 'gitlab'
+  return { secret: own ?? hookKeys[isGitlab ? 'getSigningToken' : 'get'](id), isRegistered: own !== null }
+}
+
+/**
+ * Where a new app of GitHub sends pushes to: the host of the dashboard, or that of a proxy in front of it, as
+ * the browser names it. Null for one that GitHub cannot reach, as it refuses that.
+ */
+export function appHookUrl({ identity }: AuthorizationPorts, id: string, redirectUri: string): string | null {
+  const { protocol, hostname, origin } = new URL(redirectUri)
+  const isPublic = protocol === 'https:' && isIP(hostname) === 0 && hostname.includes('.')
+  const own = identity.url ?? (isPublic ? origin : null)
+  return own && `${own}/api/v1/hooks/github?connection=${id}`
 }
 
 /** Those that follow tags look at each new tag themselves. */

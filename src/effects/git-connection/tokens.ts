@@ -2,11 +2,12 @@
 // the store; the actor of the connection renews them.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { Failure } from '../../errors.ts'
-import { createInstallationToken, type GithubApp } from '../../git-providers/github-app.ts'
+import { createInstallationToken, type GithubApp, readPresentName } from '../../git-providers/github-app.ts'
 import { providers } from '../../git-providers/providers.ts'
 import { type InvalidReason, invalidReasonOf, ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
 import { findConnection, instanceOf, waitForEndOf } from './instance.ts'
+import { withinLimit } from './limits.ts'
 import type { GitConnectionPorts } from './ports.ts'
 
 type Stored = RecordOf<'git-connection'>
@@ -92,9 +93,18 @@ async function createAppToken(
 ): Promise<string> {
   const { installation_id: installationId } = connection
   if (installationId === null) throw notUsable(connection)
+  const instance = instanceOf(connection, ports.settings.gitHosts)
+  const create = (name: string | null) => createInstallationToken(instance, app, installationId, name)
   try {
-    const instance = instanceOf(connection, ports.settings.gitHosts)
-    return await createInstallationToken(instance, app, installationId, repository)
+    return await withinLimit(connection.id, () =>
+      create(repository).catch(async (error: unknown) => {
+        const isUnknown = error instanceof ProviderRejection && error.status === 422
+        if (!isUnknown || repository === null || connection.account === null) throw error
+        const former = { owner: connection.account, name: repository }
+        const name = await readPresentName(instance, app, installationId, former)
+        return name === repository ? Promise.reject(error) : create(name)
+      }),
+    )
   } catch (error) {
     const isGone = error instanceof ProviderRejection && error.status === 404
     throw await rejected(ports, connection, error, isGone ? 'uninstalled' : null)

@@ -1,7 +1,10 @@
 // Git connections with an app of GitHub: its registration, its installation and its tokens.
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { createGitProvider } from '../../support/git/git-provider.ts'
+import { createRepository } from '../../support/git/repository.ts'
 import {
   application,
   authorize,
@@ -15,6 +18,7 @@ import {
 } from '../../support/http/git-connections.ts'
 import { startApi } from '../../support/http/http-context.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
+import { temporaryDirectory } from '../../support/system/directory.ts'
 
 test('an app is registered, installed and connected, and its tokens are created on demand', async (t) => {
   const [api, fake] = [await startApi(t), await createGitProvider(t)]
@@ -378,6 +382,39 @@ test('a request that contradicts its connection is refused', async (t) => {
   }
   const same = await authorize(api, { connection_id, provider: 'github', base_url: `${fake.url}/` })
   assert.equal(same.status, 200)
+})
+
+test('the token of an app is for the present name of a repository that was renamed', async (t) => {
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  createRepository(t, { root: join(root, 'ada'), name: 'store.git' }).commit('First', {})
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { root })]
+  const { id } = await connectApp(api, fake)
+  fake.state.renamed.set('ada/shop', 'ada/store')
+  fake.state.uninstalledRepositories.push('shop')
+  const branches = (name: string) =>
+    api.call('GET', `${git}/branches?repo_url=${encodeURIComponent(`${fake.url}/ada/${name}.git`)}`)
+  const { status, body } = await branches('shop')
+  assert.deepEqual([status, body.connection_id, body.branches], [200, id, ['main']])
+  fake.state.uninstalledRepositories.push('other')
+  assert.match((await branches('other')).body.detail as string, /ada supplied no token: .*not accessible/)
+})
+
+test('a limit of GitHub holds for the tokens of all repositories of an app', async (t) => {
+  let isLimited = false
+  const limit = { status: 429, headers: { 'retry-after': '60' }, body: { message: 'slow down' } }
+  const isToken = ({ path }: { path: string }) => path.endsWith('/access_tokens')
+  const override = (request: { path: string }) => (isLimited && isToken(request) ? limit : null)
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { override })]
+  await connectApp(api, fake)
+  isLimited = true
+  const before = fake.requests.filter(isToken).length
+  for (const name of ['shop', 'store']) {
+    const query = `repo_url=${encodeURIComponent(`${fake.url}/ada/${name}.git`)}`
+    const { body } = await api.call('GET', `${git}/branches?${query}`)
+    assert.match(body.detail as string, /ada supplied no token: .* limits requests until/)
+  }
+  assert.equal(fake.requests.filter(isToken).length, before + 1)
 })
 
 test("GitHub's secondary rate limit is an unavailable provider, and ends nothing", async (t) => {

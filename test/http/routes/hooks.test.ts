@@ -208,6 +208,35 @@ test('a delivery that is not signed is shown to its account, and takes the place
   assert.equal((await send(push(heads.one), { id: 'first' })).body.result, 'duplicate')
 })
 
+test('the secret of a webhook of GitLab is its secret token or its signing token', async (t) => {
+  const { call, url } = await openHook(t)
+  const fake = await createGitProvider(t)
+  const account = { provider: 'gitlab', base_url: fake.url, token: fake.createToken('ada') }
+  const { body: connection } = await call('POST', '/git/connections', account)
+  const { secret } = (await call('GET', `/git/connections/${connection.id}/hook`)).body as Body
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  const body = JSON.stringify({
+    ref: 'refs/heads/main',
+    before: zeros,
+    after: heads.one,
+    project: { git_http_url: 'https://gitlab.com/a/b' },
+  })
+  const send = async (headers: Record<string, string>) =>
+    (
+      await fetch(`${url}/api/v1/hooks/gitlab?connection=${connection.id}`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', 'x-gitlab-event': 'Push Hook', ...headers },
+      })
+    ).status
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signature = createHmac('sha256', key).update(`id-1.1700000000.${body}`).digest('base64')
+  const signed = { 'webhook-id': 'id-1', 'webhook-timestamp': '1700000000' }
+  assert.equal(await send({ 'x-gitlab-token': secret }), 200)
+  assert.equal(await send({ ...signed, 'webhook-signature': `v1,${signature}` }), 200)
+  assert.equal(await send({ ...signed, 'webhook-signature': 'v1,x', 'x-gitlab-token': secret }), 401)
+})
+
 test('strangers who hold back the end of a body fill a bounded memory, and not for long', async (t) => {
   const { send, push, url } = await openHook(t)
   const { hostname, port } = new URL(url)

@@ -52,6 +52,7 @@ export async function createGitProvider(t: Scope, options: FakeProviderOptions =
     clockOffsetMs: 0,
     publicRepositories: [],
     uninstalledRepositories: [],
+    renamed: new Map(),
     accessSeconds: 7200,
     linksLastPage: true,
     statuses: [],
@@ -92,11 +93,20 @@ async function respond(
   const isGit = request.url!.includes('.git/')
   const seen = await readRequest(request, !isGit)
   requests.push(seen)
-  const changed = options.override?.(seen) ?? null
+  const changed = options.override?.(seen) ?? redirectOf(state, seen)
   if (changed === 'hang') return
   if (changed === null && isGit) return serveIfAllowed(state, seen, options.root!, request, response)
   const answer = changed ?? pageResponse(state, user, seen) ?? (await responseTo(state, seen))
   if (!state.answersLost(seen)) send(response, answer, state)
+}
+
+/** That of a repository that was renamed. */
+function redirectOf({ renamed }: FakeState, { path }: FakeRequest): FakeResponse | null {
+  for (const [former, present] of renamed) {
+    const [start, end] = path.split(new RegExp(`(?<=/)${former}(?=\\.git/|/|$)`))
+    if (end !== undefined) return { status: 301, headers: { location: `${start}${present}${end}` } }
+  }
+  return null
 }
 
 function serveIfAllowed(

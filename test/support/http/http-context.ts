@@ -205,7 +205,7 @@ const noActors = { send: async () => ({ applied: false }), spawn: async () => un
 
 function gitPorts(storage: Storage, actors: GitConnectionPorts['actors']) {
   const settings = { gitHosts: testHostRules, localRepositories: [] }
-  return { storage, actors, settings, logger: silentLogger }
+  return { storage, actors, settings, logger: silentLogger, identity: { url: null } }
 }
 
 function createActors(storage: Storage): ActorPort {

@@ -72,8 +72,9 @@ function repositoryResponse(
   path: string,
 ): FakeResponse | null {
   const { pathname, searchParams } = new URL(path, state.url)
-  const [, repository = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)\/(.+)$/.exec(pathname) ?? []
+  const [, repository = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)(?:\/(.+))?$/.exec(pathname) ?? []
   if (!readsRepository(token, repository)) return notFound
+  if (rest === '') return { status: 200, body: { id: 1, name: repository.split('/')[1] } }
   const [, created] = /^statuses\/([0-9a-f]+)$/.exec(rest) ?? []
   if (created !== undefined && method === 'POST') {
     if (!may(token, 'statuses', ['write'])) return token.kind === 'installation' ? forbidden : notFound

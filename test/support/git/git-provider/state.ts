@@ -90,6 +90,8 @@ export interface FakeState {
   publicRepositories: string[]
   /** Names of repositories that no app may read. */
   uninstalledRepositories: string[]
+  /** As `owner/name`: those that had another name, by their former one. */
+  renamed: Map<string, string>
   /** The lifetime of OAuth access tokens. */
   accessSeconds: number
   /** GitHub leaves out the link to the last page if it cannot calculate it. */
