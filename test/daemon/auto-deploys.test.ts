@@ -161,6 +161,19 @@ test('only changes of watched paths are deployed, compared with what serves', as
   await finishedDeploy(suite.api, deploy_id)
 })
 
+test('a watched change whose deploy fails is brought by the next push', async (t) => {
+  const { look, decided, push } = await openShop(t, { watch_paths: ['Dockerfile', 'www/**'] })
+  const broken = push('Broken', await pageApp('two', 'RUN sleep 4 && false'))
+  await look()
+  const { deploy_id } = await decided(broken)
+  const docs = push('Docs', { 'docs/a.md': 'a' })
+  await look()
+  assert.equal((await finishedDeploy(suite.api, deploy_id)).status, 'failed')
+  const next = await decided(docs)
+  assert.equal(next.reason, 'it changes Dockerfile')
+  assert.equal((await finishedDeploy(suite.api, next.deploy_id)).commit_sha, docs)
+})
+
 test('a rollback pauses automatic deploys until they are resumed', async (t) => {
   const { name, first, deploy, read, look, decided, push, deploys } = await openShop(t)
   await deploy(await pageApp('two'))

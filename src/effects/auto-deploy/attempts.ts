@@ -26,12 +26,11 @@ export function versionOf(deploy: Deploy): string | null {
   return image === null ? commitOf(deploy) : (image.split('@')[1] ?? null)
 }
 
-/** The commit that new ones are compared with, maybe of another repository; null without one. */
-export function baseOf(storage: Storage, service: ServiceRow): string | null {
+/** The deploy whose commit new ones are compared with, maybe of another repository; null without one. */
+export function baseOf(storage: Storage, service: ServiceRow): Deploy | null {
   const newest = newestAttempt(storage, service.id)
-  const live = service.live_deploy_id ? storage.actors.record<'deploy'>(service.live_deploy_id) : null
-  const base = newest !== null && isUnfinished(newest) ? newest : live
-  return base?.commit_sha ?? null
+  if (newest !== null && isUnfinished(newest)) return newest
+  return service.live_deploy_id ? storage.actors.record<'deploy'>(service.live_deploy_id) : null
 }
 
 export function sourceOf({ repo_url, branch, image }: ServiceRow, head: string): DeploySource {

@@ -44,13 +44,14 @@ export async function decide(
   const service = storage.services.get(serviceId)
   if (!service || service.deleting) return outdated
   const newest = newestAttempt(storage, serviceId)
-  if (newest !== null && isUnknown(newest)) {
+  const waitWhile = async (deployId: string, isSo: (deploy: RecordOf<'deploy'>) => boolean) => {
     await waitForCommit(storage.changes, serviceId, signal, () => {
-      const now = storage.actors.record<'deploy'>(newest.id)
-      return now !== null && isUnknown(now) ? null : true
+      const now = storage.actors.record<'deploy'>(deployId)
+      return now !== null && isSo(now) ? null : true
     })
     return outdated
   }
+  if (newest !== null && isUnknown(newest)) return waitWhile(newest.id, isUnknown)
   const found = service.tag_pattern ? await places(service, () => readTags(ports, service, id, signal)) : []
   if (service.tag_pattern && found[0]?.commit !== head) return outdated
   const tags = found.map(({ name }) => name)
@@ -64,10 +65,11 @@ export async function decide(
   if (tag !== undefined && lower.includes(tag))
     return noDeploy(`${former} was deleted, which takes nothing back`)
   const news = tag === undefined ? newsOfBranch(storage, serviceId, head) : `${tag} is the highest tag`
-  const { isSkipped, reason } =
+  const { isSkipped, reason, unless } =
     service.image === null
       ? await places(service, () => judgePush(ports, service, { id, head, news }, signal))
       : movedTag
+  if (unless !== undefined) return waitWhile(unless, isUnfinished)
   if (isSkipped) return noDeploy(reason)
   return { deployId: storage.ids.newId('dep'), reason, isOutdated: false, tags }
 }
@@ -95,6 +97,8 @@ function newsOfBranch({ hookDeliveries }: Storage, serviceId: string, head: stri
 interface Judgement {
   isSkipped: boolean
   reason: string
+  /** A deploy that brings what is watched. If it fails, nothing has brought it. */
+  unless?: string
 }
 
 const movedTag: Judgement = { isSkipped: false, reason: 'the tag has another image' }
@@ -106,7 +110,8 @@ async function judgePush(
   signal: AbortSignal,
 ): Promise<Judgement> {
   const { watch_paths: watched } = service
-  const base = watched.length === 0 ? null : baseOf(ports.storage, service)
+  const former = watched.length === 0 ? null : baseOf(ports.storage, service)
+  const base = former?.commit_sha ?? null
   const { message, paths } = await readChanges(ports, service, { id, head, base }, signal)
   if (asksForNoDeploy(message, service.skip_ci === true))
     return { isSkipped: true, reason: 'its message asks for no deploy' }
@@ -120,6 +125,7 @@ async function judgePush(
   return {
     isSkipped: true,
     reason: `it changes nothing that is watched, only ${count(paths.length, 'other file')}`,
+    ...(former && isUnfinished(former) && { unless: former.id }),
   }
 }
 
