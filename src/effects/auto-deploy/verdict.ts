@@ -17,7 +17,7 @@ import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
 import { baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
 import { readTags } from './head.ts'
-import type { Places } from './places.ts'
+import { type Places, sharedKey } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 import { firstWatched } from './watched-paths.ts'
 
@@ -52,7 +52,7 @@ export async function decide(
     return outdated
   }
   if (newest !== null && isUnknown(newest)) return waitWhile(newest.id, isUnknown)
-  const found = service.tag_pattern ? await places(service, () => readTags(ports, service, id, signal)) : []
+  const found = service.tag_pattern ? await readTags(ports, service, id, signal) : []
   if (service.tag_pattern && found[0]?.commit !== head) return outdated
   const tags = found.map(({ name }) => name)
   const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false, tags })
@@ -66,9 +66,7 @@ export async function decide(
     return noDeploy(`${former} was deleted, which takes nothing back`)
   const news = tag === undefined ? newsOfBranch(storage, serviceId, head) : `${tag} is the highest tag`
   const { isSkipped, reason, unless } =
-    service.image === null
-      ? await places(service, () => judgePush(ports, service, { id, head, news }, signal))
-      : movedTag
+    service.image === null ? await judgePush(ports, places, service, { id, head, news }, signal) : movedTag
   if (unless !== undefined) return waitWhile(unless, isUnfinished)
   if (isSkipped) return noDeploy(reason)
   return { deployId: storage.ids.newId('dep'), reason, isOutdated: false, tags }
@@ -105,6 +103,7 @@ const movedTag: Judgement = { isSkipped: false, reason: 'the tag has another ima
 
 async function judgePush(
   ports: AutoDeployPorts,
+  places: Places,
   service: ServiceRow,
   { id, head, news }: Pick<HeadInput, 'id' | 'head'> & { news: string },
   signal: AbortSignal,
@@ -112,7 +111,10 @@ async function judgePush(
   const { watch_paths: watched } = service
   const former = watched.length === 0 ? null : baseOf(ports.storage, service)
   const base = former?.commit_sha ?? null
-  const { message, paths } = await readChanges(ports, service, { id, head, base }, signal)
+  const key = sharedKey(ports.storage, service, 'changes', head, base)
+  const { message, paths } = await places(service, { key, signal }, () =>
+    readChanges(ports, service, { id, head, base }, signal),
+  )
   if (asksForNoDeploy(message, service.skip_ci === true))
     return { isSkipped: true, reason: 'its message asks for no deploy' }
   if (watched.length === 0) return { isSkipped: false, reason: news }

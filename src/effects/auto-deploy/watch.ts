@@ -10,7 +10,7 @@ import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { listConnections } from '../git-connection/instance.ts'
 import { isoNow } from '../iso-now.ts'
 import { readHead } from './head.ts'
-import type { Places } from './places.ts'
+import { type Places, sharedKey } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
 
 export interface PlanInput {
@@ -137,7 +137,10 @@ export async function lookAt(
   try {
     // An engine that is away must not take the places of others.
     if (service.image !== null) await ports.engineReady(signal)
-    const { version, movedTo } = await places(service, () => readHead(ports, service, id, signal))
+    const key = sharedKey(ports.storage, service, 'head', service.branch, service.tag_pattern ?? null)
+    const { version, movedTo } = await places(service, { key, signal }, () =>
+      readHead(ports, service, id, signal),
+    )
     if (movedTo !== null) await followMove(ports, service, movedTo)
     return { head: version ?? decision?.head ?? null, problem: null }
   } catch (error) {
