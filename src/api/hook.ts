@@ -36,7 +36,10 @@ export const GitHook = z
     url: text.describe('Where the provider sends pushes; null without `--dashboard-host`.'),
     secret: z.string().describe('The secret, or token, of the webhook.'),
     content_type: z.literal('application/json').describe('The format of the webhook.'),
-    events: z.array(z.string()).describe('The events that it needs.'),
+    events: z.array(z.string()).describe('The events that it needs, as the page of the provider calls them.'),
+    check_events: z
+      .array(z.string())
+      .describe('Those that it needs too if a service waits for the checks of a commit (`deploy_when`).'),
     registered: z
       .boolean()
       .describe('True if the app of the connection has it: then there is nothing to set up.'),

@@ -159,7 +159,7 @@ test('the key of a deploy hook is shown on request, and replaced after a questio
 })
 
 test('an account says what to enter at its provider, and its secret on request', inBrowser, async (t) => {
-  const { page, open, fake, hook, send, context, connection, complaints } = await openShop(t)
+  const { page, open, fake, hook, send, context, connection, storage, id, complaints } = await openShop(t)
   await open('/server/git-accounts')
   await press(page, 'Webhook')
   await seeText(page, 'No provider can reach this server')
@@ -173,5 +173,8 @@ test('an account says what to enter at its provider, and its secret on request',
   assert.doesNotMatch(await textOf(page), /bthk_/)
   await press(page, 'Show secret', 'dialog')
   await seeText(page, hook.secret)
+  await seeText(page, 'Events: Just the push event')
+  await storage.services.update(id, (row) => ({ ...row, deploy_when: 'checks' }))
+  await seeText(page, 'Events: Let me select individual events, with Pushes, Check suites, Statuses')
   assert.deepEqual(complaints, [])
 })

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { GitConnection } from '../../api/git-connection.ts'
 import type { GitHook } from '../../api/hook.ts'
+import type { Service } from '../../api/service.ts'
 import { Code, Command } from '../controls/command.tsx'
 import { Copy } from '../controls/copy.tsx'
 import { Dialog } from '../controls/dialog.tsx'
@@ -22,7 +23,8 @@ const forms = {
     address: 'Payload URL',
     contentType: 'Content type',
     secret: 'Secret',
-    events: 'Just the push event',
+    pushes: 'Just the push event',
+    chosen: 'Let me select individual events',
     owner: 'organization',
   },
   gitlab: {
@@ -31,7 +33,8 @@ const forms = {
     address: 'URL',
     contentType: null,
     secret: 'Secret token',
-    events: 'Push events',
+    pushes: null,
+    chosen: null,
     owner: 'group',
   },
   gitea: {
@@ -40,7 +43,8 @@ const forms = {
     address: 'Target URL',
     contentType: 'POST Content Type',
     secret: 'Secret',
-    events: 'Push events',
+    pushes: 'Push Events',
+    chosen: 'Custom Events…',
     owner: 'organization',
   },
 }
@@ -109,16 +113,41 @@ function Steps({ connection, hook, url }: { connection: GitConnection; hook: Git
       <li>
         {form.secret}: <Secret text={hook.secret} />
       </li>
-      <li>Events: {form.events}</li>
+      <li>
+        Events: <Events connection={connection} hook={hook} />
+      </li>
     </ol>
+  )
+}
+
+/** Those of pushes, and those of checks if a service waits for them. */
+function Events({ connection, hook }: { connection: GitConnection; hook: GitHook }) {
+  const { pushes, chosen } = forms[connection.provider]
+  const waiting = useServices(connection).filter(({ deploy_when: when }) => when === 'checks')
+  const { events, check_events: checks } = hook
+  const all = `${chosen === null ? '' : `${chosen}, with `}${[...events, ...checks].join(', ')}`
+  if (waiting.length === 0)
+    return (
+      <>
+        {pushes ?? events.join(', ')}
+        <p className="quiet">If pushes of a service wait for checks: {all}</p>
+      </>
+    )
+  return (
+    <>
+      {all}
+      <p className="quiet">
+        {checks.join(', ')} because of {waiting.map(({ name }) => name).join(', ')}, where a push waits for
+        its checks.
+      </p>
+    </>
   )
 }
 
 /** Of the repositories that services have. */
 function Pages({ connection }: { connection: GitConnection }) {
-  const { data: services = [] } = useQuery(servicesQuery)
-  const used = services.filter(({ name }) => connection.services.includes(name))
-  const pages = new Set(used.flatMap(({ repo_url }) => pageOf(repo_url, connection.base_url) ?? []))
+  const services = useServices(connection)
+  const pages = new Set(services.flatMap(({ repo_url }) => pageOf(repo_url, connection.base_url) ?? []))
   return (
     <ul>
       {[...pages].map((page) => (
@@ -130,6 +159,12 @@ function Pages({ connection }: { connection: GitConnection }) {
       ))}
     </ul>
   )
+}
+
+/** Those that are read with the account. */
+function useServices({ services }: GitConnection): Service[] {
+  const { data: all = [] } = useQuery(servicesQuery)
+  return all.filter(({ name }) => services.includes(name))
 }
 
 /** The page of a repository at its provider; null if its address has none. */

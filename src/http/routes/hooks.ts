@@ -177,6 +177,13 @@ async function runDeployHook(call: CallById<z.output<typeof DeployHookQuery>>) {
   return { deploy_id: id }
 }
 
+/** Of pushes, and of the checks of a commit, as the page of the provider calls them. */
+const eventLabels: Record<Provider, Pick<GitHook, 'events' | 'check_events'>> = {
+  github: { events: ['Pushes'], check_events: ['Check suites', 'Statuses'] },
+  gitlab: { events: ['Push events', 'Tag push events'], check_events: ['Pipeline events'] },
+  gitea: { events: ['Push'], check_events: ['Statuses'] },
+}
+
 function readGitHook({ context: { storage, config, git }, params }: CallById): GitHook {
   const { id, provider } = findGitConnection(storage, params.id)
   const { dashboardHost } = config.edge
@@ -185,7 +192,7 @@ function readGitHook({ context: { storage, config, git }, params }: CallById): G
     url: dashboardHost && `https://${dashboardHost}/api/v1/hooks/${provider}?connection=${id}`,
     secret,
     content_type: 'application/json',
-    events: provider === 'gitlab' ? ['Push events', 'Tag push events'] : ['push'],
+    ...eventLabels[provider],
     registered: isRegistered,
   }
 }

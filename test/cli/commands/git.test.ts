@@ -1,6 +1,7 @@
 // `berth git`: connecting accounts, and what they may read.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { GitConnection } from '../../../src/api/git-connection.ts'
 import { runBerth } from '../../support/cli/berth.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
 import { token as apiToken, startApi } from '../../support/http/http-context.ts'
@@ -54,6 +55,23 @@ test('repos lists the repositories of the only account, and asks which of severa
   assert.equal(unclear.code, 2)
   assert.match(unclear.stderr, /which account\?\n +name one of these ids: git-\w+, git-\w+/)
   assert.match((await berth(['git', 'repos', 'GRACE'])).stdout, /grace\/repo-0/)
+})
+
+test('hook shows what to enter at the provider, with the names of its events', async (t) => {
+  const { api, berth, connect } = await start(t)
+  for (const name of ['github', 'gitlab', 'gitea']) await connect('ada', name)
+  const connections = (await api.call('GET', '/api/v1/git/connections')).body as unknown as GitConnection[]
+  const idAt = (name: string) => connections.find(({ provider }) => provider === name)!.id
+  assert.match((await berth(['git', 'hook', idAt('gitlab')])).stderr, /no provider can reach this server/)
+  api.context.config.edge.dashboardHost = 'berth.example.com'
+  const shown = async (name: string) => {
+    const { stdout } = await berth(['git', 'hook', idAt(name)])
+    assert.match(stdout, new RegExp(`https://berth.example.com/api/v1/hooks/${name}[?]connection=git-`))
+    return [/^events +(.+)$/m, /^check events +(.+); only for /m].map((line) => line.exec(stdout)?.[1])
+  }
+  assert.deepEqual(await shown('github'), ['Pushes', 'Check suites, Statuses'])
+  assert.deepEqual(await shown('gitlab'), ['Push events, Tag push events', 'Pipeline events'])
+  assert.deepEqual(await shown('gitea'), ['Push', 'Statuses'])
 })
 
 test('rm deletes a connection that no service uses', async (t) => {

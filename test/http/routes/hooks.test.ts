@@ -61,8 +61,8 @@ test('a signed push wakes the services of its branch, and is kept once', async (
   await create({ ...shop, name: 'other-branch', branch: 'next' })
   await create({ ...shop, name: 'other', repo_url: 'https://github.com/ada/other' })
   assert.deepEqual(
-    [hook.url, hook.content_type, hook.events, hook.registered],
-    [null, 'application/json', ['push'], false],
+    [hook.url, hook.content_type, hook.events, hook.check_events, hook.registered],
+    [null, 'application/json', ['Pushes'], ['Check suites', 'Statuses'], false],
   )
   assert.match(hook.secret as string, /^bthk_[\w-]{43}$/)
 

@@ -104,7 +104,8 @@ const hook: GitHook = {
   url: 'https://berth.example.com/api/v1/hooks/github?connection=git-1',
   secret: 'bthk_an-example-of-a-secret-that-is-43-characters-l',
   content_type: 'application/json',
-  events: ['push'],
+  events: ['Pushes'],
+  check_events: ['Check suites', 'Statuses'],
   registered: false,
 }
 
@@ -174,6 +175,21 @@ export async function autoDeployPagesOf({ call }: Stage): Promise<Record<string,
       answers: git({}),
       press: ['Webhook'],
       shows: ['Payload URL', 'event ping'],
+    },
+    'webhook-for-checks': {
+      path: '/server/git-accounts',
+      texts: ['ada at gitlab.com'],
+      answers: {
+        ...git({
+          url: hook.url!.replace('github', 'gitlab'),
+          events: ['Push events', 'Tag push events'],
+          check_events: ['Pipeline events'],
+        }),
+        '/git/connections': { body: [{ ...account, provider: 'gitlab', base_url: 'https://gitlab.com' }] },
+        '/services': { body: all.map((one) => ({ ...one, deploy_when: 'checks' })) },
+      },
+      press: ['Webhook'],
+      shows: ['Push events, Tag push events, Pipeline events'],
     },
     'webhook-without-host': {
       path: '/server/git-accounts',
