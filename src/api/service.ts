@@ -129,6 +129,7 @@ export const Service = z
       ),
     ...shownSettings,
     auto_deploys: AutoDeploys.describe('What its automatic deploys do at present.'),
+    has_deploy_key: z.boolean().describe('Whether it has a deploy key.'),
     suspended: z.boolean().describe('Whether the service was stopped on request.'),
     memory_limit_mb: whole.describe('MiB; null for the server default.'),
     cpu_limit: z.number().nullable().describe('CPUs; null for the server default.'),

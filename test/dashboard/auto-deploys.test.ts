@@ -5,10 +5,12 @@ import { type TestContext, test } from 'node:test'
 import type { Page } from 'puppeteer-core'
 import type { GitHook } from '../../src/api/hook.ts'
 import type { Service } from '../../src/api/service.ts'
+import { autoDeployIdOf, planOf } from '../../src/domain/auto-deploys.ts'
 import { openSite } from '../support/dashboard/site.ts'
 import { seeText } from '../support/dashboard/visit.ts'
 import { createGitProvider } from '../support/git/git-provider.ts'
 import { connectToken } from '../support/http/git-connections.ts'
+import { transitionOf } from '../support/storage/store-fixtures.ts'
 import { eventually } from '../support/supervisor/supervision.ts'
 import { lackOfBrowser } from '../support/system/chromium.ts'
 
@@ -156,6 +158,76 @@ test('the key of a deploy hook is shown on request, and replaced after a questio
   assert.notEqual(storage.hookKeys.get(id), former)
   await press(page, 'Hide address')
   await page.waitForFunction("!document.body.textContent.includes('bthk_')")
+})
+
+test('a deploy key is created, replaced and deleted after a question', inBrowser, async (t) => {
+  const { page, open, storage, id, complaints } = await openShop(t)
+  const publicKey = () => storage.deployKeys.get(id)!.publicKey
+  const inPage = (text: string) => seeText(page, text)
+  const gone = (text: string) =>
+    page.waitForFunction(`!document.querySelector('main').textContent.includes(${JSON.stringify(text)})`)
+  await storage.services.update(id, (row) => ({ ...row, repo_url: 'git@github.com:ada/shop.git' }))
+  await open('/services/shop/auto-deploys')
+  await press(page, 'Create deploy key')
+  await inPage('None yet')
+  const first = publicKey()
+  await inPage(first)
+  assert.ok(await page.$('a[href="https://github.com/ada/shop/settings/keys/new"]'))
+  assert.doesNotMatch(await page.content(), /PRIVATE KEY/)
+
+  const pinned = { host: 'github.com', type: 'ssh-rsa', key: 'YQ==', pinnedAt: new Date().toISOString() }
+  await storage.deployKeys.pin(id, [pinned])
+  await press(page, 'Replace…', '#deploy-key')
+  await press(page, 'Replace', 'dialog')
+  await gone(first)
+  await inPage(publicKey())
+  assert.notEqual(publicKey(), first)
+  await inPage('pinned')
+  await press(page, 'Forget…', '#deploy-key')
+  await press(page, 'Forget', 'dialog')
+  await inPage('None yet')
+  assert.deepEqual(storage.deployKeys.get(id)!.hosts, [])
+
+  await press(page, 'Delete…', '#deploy-key')
+  await press(page, 'Delete', 'dialog')
+  await inPage('Create deploy key')
+  assert.equal(storage.deployKeys.get(id), null)
+  assert.deepEqual(complaints, [])
+})
+
+test('a deploy key of a repository over https comes with the address to change to', inBrowser, async (t) => {
+  const { page, open, storage, id, fake } = await openShop(t)
+  await open('/services/shop/auto-deploys')
+  await seeText(page, 'used for ssh addresses only')
+  await press(page, 'Create deploy key')
+  await seeText(page, `berth update shop --repo git@${new URL(fake.url).hostname}:ada/shop.git`)
+  await seeText(page, 'GitLab: Settings, Repository, Deploy keys.')
+  await storage.services.update(id, (row) => ({
+    ...row,
+    repo_url: 'ssh://git@git.example.com:2222/ada/shop',
+  }))
+  await page.waitForFunction("!document.querySelector('#deploy-key').textContent.includes('--repo')")
+})
+
+test('a source that cannot be read over ssh leads to the deploy key', inBrowser, async (t) => {
+  const { page, open, storage, id, row } = await openShop(t)
+  await storage.services.update(id, (row) => ({ ...row, repo_url: 'git@git.example.com:ada/shop.git' }))
+  const { record, ...rest } = transitionOf(
+    { id: autoDeployIdOf(id), kind: 'auto-deploy', service_id: id },
+    { status: 'failing' },
+  )
+  const error = 'cannot read git@git.example.com:ada/shop.git: Permission denied (publickey)'
+  const { source } = planOf(row())!
+  const facts = { source, error, failing_since: new Date().toISOString() }
+  await storage.actors.create({ ...rest, record: { ...record, ...facts } })
+  await open('/services/shop')
+  await seeText(page, 'Automatic deploys fail')
+  await page.locator('main a ::-p-text(Deploy key)').click()
+  // It is below the settings.
+  await page.waitForFunction(
+    "document.querySelector('#deploy-key')?.getBoundingClientRect().top < innerHeight && scrollY > 0",
+  )
+  assert.ok(page.url().endsWith('/services/shop/auto-deploys#deploy-key'))
 })
 
 test('an account says what to enter at its provider, and its secret on request', inBrowser, async (t) => {

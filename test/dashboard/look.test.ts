@@ -1,6 +1,7 @@
 // Words, marks and commands of the dashboard that need no browser.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isSsh, placeOf } from '../../src/dashboard/auto-deploy/repository.ts'
 import { toCurl } from '../../src/dashboard/controls/curl.ts'
 import { knownTone, toneOf, wordOf } from '../../src/dashboard/look/tone.ts'
 import { iconOf, titleOf } from '../../src/dashboard/shell/tab.ts'
@@ -42,6 +43,19 @@ test('the tab shows the mark in its title, and one of four icons', () => {
   assert.equal(titleOf('Services'), 'Services · Berth')
   const tones = ['waiting', 'working', 'healthy', 'unhealthy', 'failed', 'stopped', 'parked'] as const
   assert.equal(new Set(tones.map(iconOf)).size, 4)
+})
+
+test('the host and the path of a repository are found in each form of its address', () => {
+  for (const address of [
+    'git@Git.example.com:ada/shop.git',
+    'git@git.example.com:/ada/shop/',
+    'ssh://git@git.example.com:2222/ada/shop.git',
+    'https://git.example.com:8443/ada/shop',
+    'https://git.example.com/ada/shop.git/',
+  ])
+    assert.deepEqual(placeOf(address), { host: 'git.example.com', path: 'ada/shop' }, address)
+  assert.equal(placeOf('/srv/shop.git'), null)
+  assert.deepEqual(['git@h:a/b', 'ssh://h/a', 'http://h/a', '/a'].map(isSsh), [true, true, false, false])
 })
 
 test('a request is shown as a command that no text can break out of', () => {

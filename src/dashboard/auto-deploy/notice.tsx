@@ -4,6 +4,7 @@ import type { Service } from '../../api/service.ts'
 import { send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
 import styles from '../service/overview.module.css'
+import { isSsh } from './repository.ts'
 import { DeployLink, newsOf, Reason, Since } from './words.tsx'
 
 export function AutoDeployNotice({ service }: { service: Service }) {
@@ -29,6 +30,11 @@ export function AutoDeployNotice({ service }: { service: Service }) {
         <Since at={now.since} />. <Reason name={name} text={now.reason!} />{' '}
         <span className="quiet">What serves stays, and the server tries again by itself.</span>
       </span>
+      {repository !== null && isSsh(repository) && (
+        <Link to="/services/$name/auto-deploys" params={{ name }} hash="deploy-key">
+          Deploy key
+        </Link>
+      )}
       {repository !== null && <Link to="/server/git-accounts">Git accounts</Link>}
     </div>
   )

@@ -1,4 +1,4 @@
-// The automatic deploys of a service: what they do, their settings, what providers reported, and its hook.
+// The automatic deploys of a service: what they do, their settings, its keys, and what providers reported.
 import type { Service } from '../../api/service.ts'
 import { Code, Command } from '../controls/command.tsx'
 import panel from '../service/overview.module.css'
@@ -6,13 +6,16 @@ import { ServicePage } from '../service/tabs.tsx'
 import styles from './auto-deploys.module.css'
 import { Deliveries } from './deliveries.tsx'
 import { DeployHookSection } from './deploy-hook.tsx'
+import { DeployKeySection } from './deploy-key.tsx'
 import { AutoDeployNotice } from './notice.tsx'
 import { AutoDeploySettings } from './settings.tsx'
 import { ActorLink, AutoDeployState, AutoDeploySwitch } from './state.tsx'
 import { canChange } from './words.tsx'
 
 export function AutoDeploysPage() {
-  return <ServicePage page="Auto-deploys">{(service) => <Shown service={service} />}</ServicePage>
+  return (
+    <ServicePage page="Auto-deploys">{(service) => <Shown key={service.id} service={service} />}</ServicePage>
+  )
 }
 
 function Shown({ service }: { service: Service }) {
@@ -39,6 +42,7 @@ function Shown({ service }: { service: Service }) {
         <Command berth={`berth show ${name}`} request={{ method: 'GET', path: `/services/${name}` }} />
       </section>
       {canChange(service) && <AutoDeploySettings service={service} />}
+      {repository !== null && <DeployKeySection service={service} address={repository} />}
       {repository !== null && <Deliveries service={service} />}
       <DeployHookSection service={service} />
     </div>

@@ -37,6 +37,7 @@ function Failure({ service, deploy, isNews }: OutcomeProps) {
   const { phase, id } = deploy
   const { data: former } = useQuery(formerQuery(service.id, service.live_deploy_id))
   const target = former?.[0]
+  const isAboutKey = deploy.error_code === 'host_key_changed' || deploy.error_details?.reason === 'deploy_key'
   return (
     <WhyPanel
       title={`Failed while ${phase ?? 'queued'}`}
@@ -49,6 +50,11 @@ function Failure({ service, deploy, isNews }: OutcomeProps) {
         <RollbackButton name={service.name} target={target} liveId={service.live_deploy_id}>
           Roll back to {shortId(target.id)}
         </RollbackButton>
+      )}
+      {isAboutKey && (
+        <Link to="/services/$name/auto-deploys" params={{ name: service.name }} hash="deploy-key">
+          Deploy key
+        </Link>
       )}
     </WhyPanel>
   )

@@ -1,6 +1,6 @@
-// The button that removes something for good, and the question before it.
+// The button that removes or replaces something for good, and the question before it.
 import { type ReactNode, useState } from 'react'
-import { send } from '../api/client.ts'
+import { type Method, send } from '../api/client.ts'
 import { Action } from '../controls/action.tsx'
 import { Command } from '../controls/command.tsx'
 import { Dialog } from '../controls/dialog.tsx'
@@ -9,14 +9,16 @@ interface RemovalProps {
   /** Of the button. */
   label: string
   name: string
-  /** Of the DELETE request. */
   path: string
+  method?: Exclude<Method, 'GET'>
+  body?: unknown
   berth: string
   /** What goes, and what stays. */
   children: ReactNode
 }
 
-export function Removal({ label, name, path, berth, children }: RemovalProps) {
+export function Removal(props: RemovalProps) {
+  const { label, name, path, method = 'DELETE', body, berth, children } = props
   const [isAsking, setAsking] = useState(false)
   const close = () => setAsking(false)
   return (
@@ -29,13 +31,13 @@ export function Removal({ label, name, path, berth, children }: RemovalProps) {
           title={`${label} ${name}?`}
           onClose={close}
           actions={
-            <Action kind="danger" run={send<void>('DELETE', path)} onAccepted={close}>
+            <Action kind="danger" run={send<void>(method, path, body)} onAccepted={close}>
               {label}
             </Action>
           }
         >
           <p>{children}</p>
-          <Command berth={berth} request={{ method: 'DELETE', path }} />
+          <Command berth={berth} request={{ method, path, body }} />
         </Dialog>
       )}
     </>

@@ -68,6 +68,7 @@ export function toService(
     tag_pattern: row.tag_pattern ?? null,
     skip_ci: row.skip_ci ?? false,
     auto_deploys: toAutoDeploys(storage, row),
+    has_deploy_key: storage.deployKeys.has(row.id),
     submodule_owners: row.submodule_owners ?? [],
     shared_network: row.shared_network ?? true,
     state: planned ? 'deploying' : stateOf(storage, row, latest),

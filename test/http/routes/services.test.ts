@@ -61,6 +61,7 @@ test('a new service has every field, with the defaults', async (t) => {
       decision: null,
       actor_id: null,
     },
+    has_deploy_key: false,
     suspended: false,
     disk_mount_path: null,
     memory_limit_mb: null,

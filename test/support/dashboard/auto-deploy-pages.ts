@@ -1,5 +1,6 @@
 // The pages of automatic deploys and of git accounts, with what a server says that has both.
 import type { AutoDeploys } from '../../../src/api/auto-deploys.ts'
+import type { DeployKey } from '../../../src/api/deploy-key.ts'
 import type { GitConnection } from '../../../src/api/git-connection.ts'
 import type { Delivery, GitHook } from '../../../src/api/hook.ts'
 import type { Service } from '../../../src/api/service.ts'
@@ -109,6 +110,22 @@ const hook: GitHook = {
   registered: false,
 }
 
+const fingerprintOf = (text: string) => `SHA256:${text.repeat(43).slice(0, 43)}`
+
+const deployKey: DeployKey = {
+  public_key: `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${'Mj4xQ7bd'.repeat(5)}Zk0 berth-shop`,
+  fingerprint: fingerprintOf('p4Xw/9zR'),
+  created_at: ago(4000),
+  hosts: [],
+}
+
+const pinned = ['ssh-ed25519', 'ecdsa-sha2-nistp256'].map((type) => ({
+  host: '[git.example.com]:2222',
+  type,
+  fingerprint: fingerprintOf(type.slice(0, 6).replace('-', '+')),
+  pinned_at: ago(3900),
+}))
+
 /** By a name for screenshots. */
 export async function autoDeployPagesOf({ call }: Stage): Promise<Record<string, StagedPage>> {
   const all = (await call('GET', '/api/v1/services')).body as unknown as Service[]
@@ -118,6 +135,10 @@ export async function autoDeployPagesOf({ call }: Stage): Promise<Record<string,
       body: { ...shop, auto_deploy: true, ...settings, auto_deploys: { ...watching, ...now } },
     },
     [`/services/${shop.id}/deliveries`]: { body: deliveries },
+  })
+  const withKey = (address: string, known: Partial<DeployKey>): Answers => ({
+    ...answer({}, { repo_url: address, has_deploy_key: true }),
+    [`/services/${shop.id}/deploy-key`]: { body: { ...deployKey, ...known } },
   })
   const git = (known: Partial<GitHook>): Answers => ({
     '/git/connections': { body: accounts.map((one) => ({ ...account, ...one })) },
@@ -159,6 +180,35 @@ export async function autoDeployPagesOf({ call }: Stage): Promise<Record<string,
       path: page,
       texts: ['deployed from uploads'],
       answers: answer({ status: 'off', decision: null }, { repo_url: null, branch: null }),
+    },
+    'deploy-key': {
+      path: page,
+      texts: ['github.com/ada/shop:', 'None yet'],
+      answers: withKey('git@github.com:ada/shop.git', {}),
+    },
+    'deploy-key-pinned': {
+      path: page,
+      texts: ['Gitea, Forgejo', 'ecdsa-sha2-nistp256'],
+      answers: withKey('ssh://git@git.example.com:2222/ada/shop.git', { hosts: pinned }),
+    },
+    'deploy-key-https': {
+      path: page,
+      texts: ['--repo git@git.example.com:ada/shop.git'],
+      answers: withKey('https://git.example.com/ada/shop.git', {}),
+    },
+    'deploy-key-replace': {
+      path: page,
+      texts: ['ecdsa-sha2-nistp256'],
+      answers: withKey('git@git.example.com:ada/shop.git', { hosts: pinned }),
+      press: ['Replace'],
+      shows: ['Replace the deploy key of shop?'],
+    },
+    'deploy-key-forget': {
+      path: page,
+      texts: ['ecdsa-sha2-nistp256'],
+      answers: withKey('git@git.example.com:ada/shop.git', { hosts: pinned }),
+      press: ['Forget'],
+      shows: ['Forget the host keys of shop?'],
     },
     'overview-watching': { path, texts: ['Deployed 4f9c1e7'], answers: answer({}) },
     'overview-paused': { path, texts: ['Resume'], answers: answer(paused) },
