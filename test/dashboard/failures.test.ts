@@ -105,28 +105,40 @@ const failures: Failure[] = [
     error_details: null,
     shown: ['Raise the memory limit', 'berth update memory --memory 1024'],
   },
+  {
+    name: 'no-key',
+    phase: 'fetching',
+    error: 'cannot read git@git.test:ada/shop.git: Permission denied (publickey)',
+    error_code: 'git_remote_unreachable',
+    error_details: { reason: 'deploy_key' },
+    shown: ['berth deploy-key no-key', 'Deploy key'],
+  },
+  {
+    name: 'new-host',
+    phase: 'fetching',
+    error: 'cannot read git@git.test:ada/shop.git: the key of its host is another one',
+    error_code: 'host_key_changed',
+    error_details: null,
+    shown: ['berth deploy-key new-host --forget-host', 'Deploy key'],
+  },
 ]
 
-test(
-  'for each of eight failures, the page names the phase, the reason and the next step',
-  inBrowser,
-  async (t) => {
-    const { page, open, stage } = await start(t)
-    for (const { name, shown, ...failure } of failures) {
-      const id = await stageFailure(stage, name, failure)
+test('for each failure, the page names the phase, the reason and the next step', inBrowser, async (t) => {
+  const { page, open, stage } = await start(t)
+  for (const { name, shown, ...failure } of failures) {
+    const id = await stageFailure(stage, name, failure)
 
-      await open(`/services/${name}/deploys/${id}`)
-      await page.waitForSelector('section[aria-labelledby="why"] pre')
-      const text = await textAt(page, 'section[aria-labelledby="why"]')
+    await open(`/services/${name}/deploys/${id}`)
+    await page.waitForSelector('section[aria-labelledby="why"] pre')
+    const text = await textAt(page, 'section[aria-labelledby="why"]')
 
-      const reason = failure.error.charAt(0).toUpperCase() + failure.error.slice(1)
-      for (const part of [`Failed while ${failure.phase}`, reason, 'Next step:', 'Retry', ...shown])
-        assert.ok(text.includes(part), `${name}: "${part}" is missing in ${text}`)
-      const step = await textAt(page, 'li[data-state="failed"]')
-      assert.match(step, new RegExp(failure.phase, 'i'))
-    }
-  },
-)
+    const reason = failure.error.charAt(0).toUpperCase() + failure.error.slice(1)
+    for (const part of [`Failed while ${failure.phase}`, reason, 'Next step:', 'Retry', ...shown])
+      assert.ok(text.includes(part), `${name}: "${part}" is missing in ${text}`)
+    const step = await textAt(page, 'li[data-state="failed"]')
+    assert.match(step, new RegExp(failure.phase, 'i'))
+  }
+})
 
 test(
   'what happens while the page is open is shown when it is stored, and a failure gets the focus',

@@ -74,6 +74,7 @@ function Shown({ service, address, deployKey }: DeployKeyProps & { deployKey: De
       <p className="quiet">
         <code>{fingerprint}</code> · created <Age at={at} />
       </p>
+      {!isSsh(address) && <NewAddress name={name} address={address} />}
       <div className={styles.actions}>
         <Removal
           label="Replace"
@@ -91,7 +92,6 @@ function Shown({ service, address, deployKey }: DeployKeyProps & { deployKey: De
           berthd. Pinned host keys are forgotten. What you entered at the repository stays there.
         </Removal>
       </div>
-      {!isSsh(address) && <NewAddress name={name} address={address} />}
       <Hosts name={name} path={`${path}/hosts`} hosts={hosts} />
     </>
   )

@@ -23,14 +23,16 @@ async function openShop(t: TestContext) {
 }
 
 test('a key is made once, and shown without its private half', async (t) => {
-  const { call, refused, storage, id } = await openShop(t)
+  const { call, get, refused, storage, id } = await openShop(t)
   assert.deepEqual(await refused('GET', path), [404, 'not_found'])
+  assert.equal((await get('shop')).has_deploy_key, false)
 
   const made = await call('POST', path)
   const again = await call('POST', path, { rotate: false })
 
   assert.deepEqual([made.status, again.body], [200, made.body])
   assert.deepEqual((await call('GET', path)).body, made.body)
+  assert.equal((await get('shop')).has_deploy_key, true)
   const { public_key, fingerprint, created_at, ...rest } = made.body as DeployKey
   assert.match(public_key, /^ssh-ed25519 [\w+/=]+ berth-shop$/)
   assert.equal(fingerprint, fingerprintOf(public_key.split(' ')[1]!))
