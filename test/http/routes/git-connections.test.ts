@@ -129,6 +129,29 @@ for (const provider of all) {
   })
 }
 
+test('all repositories are listed if GitHub names only the next page', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { repositories: 250 })]
+  fake.state.linksLastPage = false
+  const { body } = await connectToken(api, 'github', fake, fake.createToken('ada'))
+  const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+  assert.equal((listed.body.repositories as object[]).length, 250)
+  assert.equal(listed.body.truncated, false)
+})
+
+test('a token of GitHub without the scope for private repositories lists the public ones', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { repositories: 5 })]
+  const { body } = await connectToken(api, 'github', fake, fake.createToken('ada', { scopes: [] }))
+  const listed = await api.call('GET', `${git}/connections/${body.id}/repositories`)
+  const repositories = listed.body.repositories as { name: string; private: boolean }[]
+  assert.deepEqual(
+    repositories.map((one) => [one.name, one.private]),
+    [
+      ['repo-1', false],
+      ['repo-3', false],
+    ],
+  )
+})
+
 test('a repository that moves to another page meanwhile is listed once', async (t) => {
   const api = await startApi(t)
   let isMoved = false

@@ -141,10 +141,34 @@ async function responseTo(state: FakeState, request: FakeRequest): Promise<FakeR
   if (bare) return { status: 301, headers: { location: `${state.url}${bare}.git${rest}` } }
   if (path.startsWith('/oauth/token') || path.startsWith('/login/oauth/'))
     return oauthResponse(state, request)
-  if (path.startsWith('/api/v3/')) return (await githubResponse(state, request)) ?? missing
-  if (path.startsWith('/api/v4/')) return gitlabResponse(state, request) ?? missing
+  if (path.startsWith('/api/v3/'))
+    return withLimit('github', (await githubResponse(state, request)) ?? missing)
+  if (path.startsWith('/api/v4/')) return withLimit('gitlab', gitlabResponse(state, request) ?? missing)
   if (path.startsWith('/api/v1/')) return giteaResponse(state, request) ?? missing
   return missing
+}
+
+const limits = {
+  github: (reset: string) => ({
+    'x-ratelimit-limit': '5000',
+    'x-ratelimit-remaining': '4999',
+    'x-ratelimit-used': '1',
+    'x-ratelimit-reset': reset,
+    'x-ratelimit-resource': 'core',
+  }),
+  gitlab: (reset: string) => ({
+    'ratelimit-limit': '2000',
+    'ratelimit-remaining': '1999',
+    'ratelimit-observed': '1',
+    'ratelimit-reset': reset,
+    'ratelimit-name': 'throttle_authenticated_api',
+  }),
+}
+
+/** Also a response before the limit says how much of it is left. */
+function withLimit(dialect: keyof typeof limits, response: FakeResponse): FakeResponse {
+  const reset = String(Math.floor(Date.now() / 1000) + 60 * 60)
+  return { ...response, headers: { ...limits[dialect](reset), ...response.headers } }
 }
 
 function send(

@@ -19,7 +19,6 @@ import {
 
 const limitExceeded: FakeResponse = {
   status: 403,
-  headers: { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '4999' },
   body: {
     message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.',
     documentation_url: 'https://docs.github.com/rest/overview/rate-limits-for-the-rest-api',
@@ -45,16 +44,23 @@ export async function githubResponse(state: FakeState, request: FakeRequest): Pr
     return { status: 200, headers, body: { login: token.login, id: 1, name: `${token.login} the user` } }
   }
   if (path.startsWith('/repos/')) return repositoryResponse(state, token, request, path)
-  const { entries, headers } = pageOf(state, path, 'per_page', (index) =>
+  const isInstallation = token.kind === 'installation'
+  const { entries, headers } = pageOf(listedFor(state, token), path, 'per_page', (index) =>
     repository(state, token.login, index),
   )
-  const isInstallation = token.kind === 'installation'
   if (path.startsWith('/user/repos') && !isInstallation) return { status: 200, headers, body: entries }
   if (path.startsWith('/installation/repositories') && isInstallation) {
     const body = { total_count: state.repositories, repositories: entries.reverse() }
     return { status: 200, headers, body }
   }
   return null
+}
+
+/** Without the scope `repo` only public repositories: every second one. */
+function listedFor(state: FakeState, token: FakeToken): FakeState {
+  if (!hasNoScope(token, ['repo'])) return state
+  const repositories = Math.floor(state.repositories / 2)
+  return { ...state, repositories, indexOf: (place) => state.indexOf(2 * place + 1) }
 }
 
 const notFound: FakeResponse = { status: 404, body: { message: 'Not Found' } }
