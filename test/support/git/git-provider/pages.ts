@@ -6,12 +6,13 @@ import { type FakeUser, findProblem } from './user.ts'
 export function pageResponse(state: FakeState, user: FakeUser, request: FakeRequest): FakeResponse | null {
   const { pathname, searchParams } = new URL(request.path, state.url)
   const stateParam = searchParams.get('state') ?? ''
-  const [, organization] = /^(?:\/organizations\/([^/]+))?\/settings\/apps\/new$/.exec(pathname) ?? []
-  if (pathname.endsWith('/settings/apps/new')) {
+  const registration = /^(?:\/organizations\/([^/]+))?\/settings\/apps\/new$/.exec(pathname)
+  if (registration !== null) {
+    const [, organization = 'ada'] = registration
     const manifest = new URLSearchParams(request.body).get('manifest') ?? ''
     const { redirect_url } = JSON.parse(manifest) as { redirect_url: string }
     return sendBack(redirect_url, {
-      code: user.registerApp(manifest, organization ?? 'ada'),
+      code: user.registerApp(manifest, organization),
       state: stateParam,
     })
   }

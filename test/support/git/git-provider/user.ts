@@ -50,6 +50,17 @@ const manifestKeys = [
 ]
 const permissions = ['contents', 'metadata', 'statuses', 'checks', 'pull_requests']
 const levels = ['read', 'write']
+/** The permission that an app needs for an event. */
+const permissionsOfEvents: Record<string, string> = {
+  push: 'contents',
+  create: 'contents',
+  delete: 'contents',
+  repository: 'metadata',
+  check_run: 'checks',
+  check_suite: 'checks',
+  status: 'statuses',
+  pull_request: 'pull_requests',
+}
 const maxNameLength = 34
 
 /** Throws for a manifest that GitHub refuses. */
@@ -60,8 +71,11 @@ function checkManifest(text: string): void {
   assert.ok(String(manifest.name).length <= maxNameLength, 'the name of the app is too long')
   assert.ok(URL.canParse(String(manifest.url)), 'url is required')
   assert.ok(URL.canParse(String(manifest.redirect_url)), 'redirect_url is required')
-  for (const [name, level] of Object.entries(manifest.default_permissions ?? {}))
-    assert.ok(permissions.includes(name) && levels.includes(level as string), `permission ${name}`)
+  const granted = (manifest.default_permissions ?? {}) as Record<string, string>
+  for (const [name, level] of Object.entries(granted))
+    assert.ok(permissions.includes(name) && levels.includes(level), `permission ${name}`)
+  for (const event of (manifest.default_events ?? []) as string[])
+    assert.ok((permissionsOfEvents[event] ?? '') in granted, `no permission for the event ${event}`)
   const hook = manifest.hook_attributes as { url?: string } | undefined
   if (hook) assert.ok(URL.canParse(hook.url ?? ''), 'hook_attributes.url is required')
 }
