@@ -453,3 +453,23 @@ test('a token of an application is asked for the right to report deploys', async
   assert.equal(await scopeOf('gitlab', false), 'read_api read_repository')
   assert.equal(await scopeOf('gitea', true), 'write:repository read:user')
 })
+
+test('an application that reports deploys also lists repositories and reads their branches', async (t) => {
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  createRepository(t, { root: join(root, 'ada'), name: 'shop.git' }).commit('First', { file: 'one' })
+  const api = await startApi(t)
+  for (const provider of ['gitlab', 'gitea']) {
+    const fake = await createGitProvider(t, { root })
+    const body = { provider, base_url: fake.url, report_deploys: true, ...application }
+    const started = await authorize(api, body)
+    const { id } = connectionOf(await callback(api, fake.approve(started.body.url as string, 'ada')))
+
+    const listed = await api.call('GET', `${git}/connections/${id}/repositories`)
+    assert.equal(listed.status, 200, listed.text)
+    const query = new URLSearchParams({ repo_url: `${fake.url}/ada/shop.git` })
+    const read = await api.call('GET', `${git}/branches?${query}`)
+    assert.deepEqual([read.status, read.body.connection_id], [200, id], read.text)
+    assert.deepEqual(read.body.branches, ['main'])
+  }
+})

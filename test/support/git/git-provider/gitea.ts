@@ -43,9 +43,9 @@ function repositoryResponse(
   const { pathname, searchParams } = new URL(path, state.url)
   const [, repository = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)\/(.+)$/.exec(pathname) ?? []
   if (!readsRepository(token, repository)) return { status: 404, body: { message: 'not found' } }
-  const scope = method === 'GET' ? ['read:repository', 'write:repository'] : ['write:repository']
-  if (hasNoScope(token, scope)) {
-    const message = `token does not have at least one of required scope(s), required=[${scope.at(-1)}]`
+  const scope = method === 'GET' ? 'read:repository' : 'write:repository'
+  if (hasNoScope(token, [scope])) {
+    const message = `token does not have at least one of required scope(s), required=[${scope}]`
     return { status: 403, body: { message } }
   }
   const [, created] = /^statuses\/([0-9a-f]+)$/.exec(rest) ?? []

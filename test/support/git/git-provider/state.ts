@@ -145,9 +145,10 @@ export function pageOf<T>(state: FakeState, path: string, sizeName: string, entr
   return { headers, entries: Array.from({ length }, (_, place) => entry(state.indexOf(first + place))) }
 }
 
-/** Whether a token has none of the scopes. An installation has permissions instead. */
+/** Whether a token has none of the scopes: `write:x` includes `read:x`. An installation has permissions. */
 export function hasNoScope({ kind, scopes }: FakeToken, wanted: string[]): boolean {
-  return kind !== 'installation' && !wanted.some((scope) => scopes.includes(scope))
+  const has = (scope: string) => scopes.includes(scope) || scopes.includes(scope.replace(/^read:/, 'write:'))
+  return kind !== 'installation' && !wanted.some(has)
 }
 
 /** Whether the token reads this repository: as for git, it is that of the account, a group or the app. */
