@@ -1,6 +1,6 @@
 // Private repositories that are cloned with a git connection, and connections across a kill of the daemon.
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Api, Body } from '../support/daemon/api.ts'
@@ -142,6 +142,47 @@ test('a token that ends while git uses it is renewed, and the deploy goes on', a
   assert.equal(deployed.commit_sha, repository.git('rev-parse', 'HEAD'), log)
   const [connection] = await api.get('/git/connections')
   assert.equal(connection.status, 'connected')
+})
+
+test('a service whose connection was removed by force gets no other until it is told to', async (t) => {
+  const { provider, repoUrl, repository } = await privateRepository(t)
+  const daemon = await startDaemon(t)
+  const { api } = daemon
+  const removed = await connect(daemon, 'gitlab', provider.url, provider.createToken('ada'))
+  await api.post('/services', { name: 'shop', repo_url: repoUrl, auto_deploy: false, deploy: false })
+  const head = repository.git('rev-parse', 'HEAD')
+  assert.equal((await deploy(api, repoUrl)).deploy.commit_sha, head)
+  // She may read the repository too.
+  await connect(daemon, 'gitlab', provider.url, provider.createToken('grace', { groups: ['ada'] }))
+  await api.call('DELETE', `/git/connections/${removed.id}?force=true`)
+  const seen = provider.requests.length
+
+  const refused = await deploy(api, repoUrl)
+
+  assert.equal(refused.deploy.error_code, 'git_remote_unreachable', refused.log)
+  assert.match(refused.log, /read without a git connection, .*; berth update shop --git-connection on/)
+  const sent = provider.requests.slice(seen).filter(({ path }) => path.includes('.git/'))
+  assert.deepEqual([...new Set(sent.map(({ authorization }) => authorization))], [''])
+
+  await api.patch('/services/shop', { use_git_connection: true })
+  const { deploy: deployed, log } = await deploy(api, repoUrl)
+  assert.match(log, /reading the repository with the GitLab connection of grace/)
+  assert.equal(deployed.commit_sha, head)
+})
+
+test('a kill while branches are listed leaves nothing in the temporary folder', async (t) => {
+  const { provider, repoUrl } = await privateRepository(t, {
+    override: ({ path }) => (path.includes('.git/') ? 'hang' : null),
+  })
+  const TMPDIR = temporaryDirectory(t)
+  const daemon = await startDaemon(t, { env: { TMPDIR } })
+  const before = readdirSync(TMPDIR)
+  const query = new URLSearchParams({ repo_url: repoUrl })
+  const listing = daemon.api.call('GET', `/git/branches?${query}`).catch(() => null)
+  while (provider.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await daemon.kill()
+  await listing
+  assert.deepEqual(readdirSync(TMPDIR), before)
 })
 
 long('a refresh token that a killed daemon may have sent is sent once more', async (t) => {
