@@ -10,6 +10,7 @@ import { fetchPage, finishedDeploy, pageApp, until } from '../support/daemon/ser
 import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { startRegistry } from '../support/docker/registry.ts'
 import { createGitProvider } from '../support/git/git-provider.ts'
+import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import { sized } from '../support/system/drill-size.ts'
@@ -36,6 +37,36 @@ async function openShop(t: TestContext, settings: Body = {}) {
       }),
     push: (message: string, files: Record<string, string>) => repository.commit(message, files),
   }
+}
+
+interface SentPush {
+  repo_url: string
+  after: string
+  /** Of the delivery. */
+  id: string
+  forced?: boolean | undefined
+}
+
+/** A push to main as Gitea delivers it. `query` names the connection by default. */
+async function deliver(
+  connection: string,
+  { repo_url, after, id, forced }: SentPush,
+  query = `?connection=${connection}`,
+): Promise<{ status: number; body: Body }> {
+  const { secret } = await suite.api.get(`/git/connections/${connection}/hook`)
+  const repository = { clone_url: repo_url }
+  const body = JSON.stringify({ ref: 'refs/heads/main', before: '', after, forced, repository })
+  const response = await fetch(`${suite.api.url}/api/v1/hooks/gitea${query}`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-gitea-event': 'push',
+      'x-gitea-delivery': id,
+      'x-gitea-signature': createHmac('sha256', secret).update(body).digest('hex'),
+    },
+  })
+  return { status: response.status, body: await response.json() }
 }
 
 test('a push is deployed once, and what it brings serves', async (t) => {
@@ -204,27 +235,9 @@ test('a delivery of the provider deploys at once, and thousands of them deploy o
   const hooked = { name: 'hooked', repo_url, branch: 'main', drain_seconds: 0, poll_seconds: 0 }
   const { latest_deploy } = await api.post('/services', hooked)
   assert.equal((await finishedDeploy(api, latest_deploy.id)).status, 'live')
-  const { secret } = await api.get(`/git/connections/${connection.id}/hook`)
   const send = async (after: string, id: string, forced?: boolean) => {
-    const body = JSON.stringify({
-      ref: 'refs/heads/main',
-      before: '',
-      after,
-      forced,
-      repository: { clone_url: repo_url },
-    })
-    const signature = createHmac('sha256', secret).update(body).digest('hex')
-    const response = await fetch(`${api.url}/api/v1/hooks/gitea?connection=${connection.id}`, {
-      method: 'POST',
-      body,
-      headers: {
-        'content-type': 'application/json',
-        'x-gitea-event': 'push',
-        'x-gitea-delivery': id,
-        'x-gitea-signature': signature,
-      },
-    })
-    assert.equal(response.status, 200)
+    const { status } = await deliver(connection.id, { repo_url, after, id, forced })
+    assert.equal(status, 200)
   }
   const deploys = async () => (await api.get('/services/hooked/deploys')).length
 
@@ -399,4 +412,124 @@ test('a repository that cannot be read leaves what serves alone', async (t) => {
   await until('the failure', async () => (await read()).auto_deploys.status === 'failing')
   assert.equal((await read()).state, 'live')
   assert.equal(await fetchPage(suite.api, name), 'one')
+})
+
+/** A repository without a Dockerfile: its deploys end after the fetch. */
+function bareRepository(t: TestContext, root: string, name: string) {
+  const repository = createRepository(t, { root, name })
+  repository.commit('First', { 'README.md': name })
+  return repository
+}
+
+/** It deploys the first head by itself. Resolves when that has ended. */
+async function followRepository(name: string, repo_url: string): Promise<void> {
+  await suite.api.post('/services', { name, repo_url, branch: 'main', poll_seconds: 0, deploy: false })
+  const { deploy_id } = await until('the first decision', async () => {
+    return (await suite.api.get(`/services/${name}`)).auto_deploys.decision
+  })
+  await finishedDeploy(suite.api, deploy_id)
+}
+
+async function connectGitea(url: string, token: string): Promise<string> {
+  return (await suite.api.post('/git/connections', { provider: 'gitea', base_url: url, token })).id
+}
+
+test('the same push through two connections and a third hook is deployed once per service', async (t) => {
+  const { api } = suite
+  const root = temporaryDirectory(t)
+  mkdirSync(join(root, 'ada'))
+  const repository = bareRepository(t, join(root, 'ada'), 'same.git')
+  const provider = await createGitProvider(t, { root })
+  const ada = await connectGitea(provider.url, provider.createToken('ada'))
+  const grace = await connectGitea(provider.url, provider.createToken('grace', { groups: ['ada'] }))
+  const names = ['same-one', 'same-two']
+  const repo_url = `${provider.url}/ada/same.git`
+  for (const name of names) await followRepository(name, repo_url)
+
+  const head = repository.commit('Next', { 'README.md': 'next' })
+  const push = { repo_url, after: head }
+  const answers = await Promise.all([
+    deliver(ada, { ...push, id: 'by-ada' }),
+    deliver(grace, { ...push, id: 'by-grace' }),
+    deliver(ada, { ...push, id: 'by-hand' }, ''),
+  ])
+
+  assert.deepEqual(
+    answers.map(({ body }) => body.result),
+    ['accepted', 'accepted', 'accepted'],
+  )
+  for (const name of names) {
+    const decided: Body[] = await until('the decisions', async () => {
+      const deliveries: Body[] = await api.get(`/services/${name}/deliveries`)
+      return deliveries.every(({ decided_at }) => decided_at !== null) && deliveries
+    })
+    const deploys: Body[] = await api.get(`/services/${name}/deploys`)
+    assert.deepEqual(
+      decided.map(({ deploy_id }) => deploy_id),
+      Array(3).fill(deploys[0]!.id),
+    )
+    assert.equal(deploys.length, 2)
+    assert.equal((await finishedDeploy(api, deploys[0]!.id)).commit_sha, head)
+    await api.call('DELETE', `/services/${name}`)
+  }
+})
+
+test('a delivery is answered before its service has looked, also if its git server hangs', async (t) => {
+  const { api } = suite
+  const root = temporaryDirectory(t)
+  const repository = bareRepository(t, root, 'slow')
+  const held: (() => void)[] = []
+  let isHeld = false
+  const { url } = await createGitServer(t, {
+    root,
+    intercept(_, response) {
+      if (isHeld) held.push(() => response.writeHead(503).end())
+      return isHeld
+    },
+  })
+  const provider = await createGitProvider(t)
+  const connection = await connectGitea(provider.url, provider.createToken('ada'))
+  await followRepository('slow', `${url}/slow`)
+
+  isHeld = true
+  const after = repository.commit('Next', { 'README.md': 'next' })
+  const { body } = await deliver(connection, { repo_url: `${url}/slow`, after, id: 'hanging' })
+  const delivery = async () => (await api.get('/services/slow/deliveries'))[0] as Body
+  await until('the look', async () => held.length > 0)
+  assert.equal(body.result, 'accepted')
+  assert.equal((await delivery()).decided_at, null)
+
+  isHeld = false
+  for (const release of held) release()
+  const { reason } = await until('the decision', async () => (await delivery()).decided_at && delivery())
+  assert.match(reason, /503/)
+  await api.call('DELETE', '/services/slow')
+})
+
+test('after a restart each service looks at its repository once', async (t) => {
+  const root = temporaryDirectory(t)
+  const names = ['restarted-1', 'restarted-2', 'restarted-3']
+  for (const name of names) bareRepository(t, root, name)
+  const { url, requests } = await createGitServer(t, { root })
+  for (const name of names) await followRepository(name, `${url}/${name}`)
+  const provider = await createGitProvider(t)
+  const connection = await connectGitea(provider.url, provider.createToken('ada'))
+
+  await suite.daemon.kill()
+  requests.length = 0
+  await suite.daemon.start()
+
+  const looks = () =>
+    names.map((name) => requests.filter(({ path }) => path.startsWith(`/${name}/info/refs`)).length)
+  await until('the looks', async () => looks().every((count) => count > 0))
+  // The look for a delivery comes after all that the start led to.
+  for (const name of names) {
+    await deliver(connection, { repo_url: `${url}/${name}`, after: '1'.repeat(40), id: name })
+    await until('the answer', async () => {
+      const [delivery] = await suite.api.get(`/services/${name}/deliveries`)
+      return delivery.decided_at
+    })
+  }
+  assert.deepEqual(looks(), [2, 2, 2])
+  for (const name of names) await suite.api.call('DELETE', `/services/${name}`)
 })
