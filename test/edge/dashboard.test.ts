@@ -1,5 +1,6 @@
 // The API behind the edge, at the dashboard's host name.
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { type TestContext, test } from 'node:test'
@@ -7,6 +8,8 @@ import { toRoutes } from '../../src/effects/edge/service-routes.ts'
 import { createHostCheck } from '../../src/http/pipeline/origin.ts'
 import type { Logger } from '../../src/logger.ts'
 import { serveUpstream, startEdge } from '../support/edge/running-edge.ts'
+import { createGitProvider } from '../support/git/git-provider.ts'
+import { connectToken, git } from '../support/http/git-connections.ts'
 import { startApi, token } from '../support/http/http-context.ts'
 import { silentLogger } from '../support/supervisor/supervision.ts'
 
@@ -18,20 +21,24 @@ const surroundings = { dashboardHost: host, certificates: new Map(), challenges:
 async function startDashboard(t: TestContext, port: number) {
   const edge = await startEdge(t, { dashboard: { address: `127.0.0.1:${port}`, host, secret } })
   await edge.driver.apply(toRoutes([], surroundings))
-  return (path: string, headers: Record<string, string> = {}) =>
+  return (path: string, headers: Record<string, string> = {}, posted?: Buffer) =>
     new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
-      const options = { port: edge.frame.httpsPort, path, agent: false as const, rejectUnauthorized: false }
+      const method = posted === undefined ? 'GET' : 'POST'
+      const place = { port: edge.frame.httpsPort, path, method }
+      const options = { ...place, agent: false as const, rejectUnauthorized: false }
       const asking = request({ ...options, headers: { host, ...headers } }, (response) => {
         let body = ''
         response.on('data', (chunk) => (body += chunk))
         response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }))
       })
-      asking.once('error', reject).end()
+      asking.once('error', reject).end(posted)
     })
 }
 
+const behindEdge = { edgeSecret: secret, allowedHosts: createHostCheck([host, '127.0.0.1']) }
+
 const startReal = async (t: TestContext, logger: Logger = silentLogger) => {
-  const api = await startApi(t, { edgeSecret: secret, allowedHosts: createHostCheck([host]), logger })
+  const api = await startApi(t, { ...behindEdge, logger })
   return startDashboard(t, api.server.port)
 }
 
@@ -87,4 +94,35 @@ test('the dashboard gets all of its own cookies, and no others', async (t) => {
   )
   assert.equal(await seen('a=1; b=2'), '')
   assert.equal((await ask('/')).body, 'none')
+})
+
+test('a delivery of a git provider arrives as it was signed, and opens nothing else', async (t) => {
+  const [api, provider] = [await startApi(t, behindEdge), await createGitProvider(t)]
+  const { body } = await connectToken(api, 'github', provider, provider.createToken('ada'))
+  const ask = await startDashboard(t, api.server.port)
+  const hook = await api.call('GET', `${git}/connections/${body.id}/hook`)
+  const pushed = { ref: 'refs/heads/main', before: '', after: '1'.repeat(40), repository: {} }
+  const json = Buffer.from(` ${JSON.stringify({ ...pushed, note: 'é\u2028' })}\r\n`)
+  const deliver = (id: string, bytes: Buffer, signed: Buffer) => {
+    const signature = createHmac('sha256', hook.body.secret as string)
+      .update(signed)
+      .digest('hex')
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+      'x-github-event': 'push',
+      'x-github-delivery': id,
+      'x-hub-signature-256': `sha256=${signature}`,
+    }
+    return ask(`/api/v1/hooks/github?connection=${body.id}`, headers, bytes)
+  }
+  const large = Buffer.concat([json, Buffer.alloc(900_000, '\n')])
+
+  for (const bytes of [json, large]) {
+    const { status, body: text } = await deliver(`d-${bytes.length}`, bytes, bytes)
+    assert.deepEqual([status, JSON.parse(text).result], [200, 'ignored'])
+  }
+  assert.equal((await deliver('d-3', json, large)).status, 401)
+  for (const path of ['/api/v1/services', '/api/v1/hooks/none'])
+    assert.equal((await ask(path, {}, json)).status, 401, path)
 })
