@@ -23,16 +23,17 @@ async function openHook(t: TestContext) {
   let count = 0
   const send = async (
     payload: object,
-    options: { event?: string; id?: string; secret?: string; query?: string } = {},
+    options: { event?: string; id?: string; secret?: string; query?: string; isForm?: boolean } = {},
   ) => {
-    const { event = 'push', id = `d-${++count}`, secret = hook.secret as string } = options
-    const text = JSON.stringify(payload)
+    const { event = 'push', id = `d-${++count}`, secret = hook.secret as string, isForm = false } = options
+    const json = JSON.stringify(payload)
+    const text = isForm ? String(new URLSearchParams({ payload: json })) : json
     const { query = `?connection=${connection}` } = options
     const response = await fetch(`${api.url}/api/v1/hooks/github${query}`, {
       method: 'POST',
       body: text,
       headers: {
-        'content-type': 'application/json',
+        'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
         'x-github-event': event,
         'x-github-delivery': id,
         'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(text).digest('hex')}`,
@@ -95,6 +96,34 @@ test('a signed push wakes the services of its branch, and is kept once', async (
   for (const name of ['other-branch', 'other']) assert.deepEqual(await deliveries(name), [])
   const { id } = storage.services.get('shop')!
   assert.deepEqual(storage.hookDeliveries.openOf(id), [first.body.id])
+})
+
+test('a delivery in a form is signed as it was sent', async (t) => {
+  const { create, send, push, shop, deliveries } = await openHook(t)
+  await create(shop)
+  const { status, body } = await send(push(heads.one), { isForm: true })
+  assert.deepEqual([status, body.result], [200, 'accepted'])
+  assert.deepEqual(
+    (await deliveries('shop')).map(({ ref, after }) => [ref, after]),
+    [['refs/heads/main', heads.one]],
+  )
+  assert.equal((await send(push(heads.two), { isForm: true, secret: 'wrong' })).status, 401)
+})
+
+test('a push counts, whoever made it', async (t) => {
+  const { create, send, push, shop, storage } = await openHook(t)
+  const { id } = await create(shop)
+  const authors = [
+    { pusher: { name: 'renovate[bot]' }, sender: { login: 'renovate[bot]', type: 'Bot' } },
+    { pusher: { name: 'eve' }, sender: { login: 'eve', type: 'User' }, author_association: 'NONE' },
+  ]
+  const ids = []
+  for (const author of authors) {
+    const { body } = await send(push(heads.one, { ...author, commits: [{ author: author.pusher }] }))
+    assert.equal(body.result, 'accepted')
+    ids.push(body.id)
+  }
+  assert.deepEqual(storage.hookDeliveries.openOf(id as string), ids)
 })
 
 test('what concerns no service is kept with the reason', async (t) => {
