@@ -12,7 +12,7 @@ export type Content = { type: string | null; encoding: string | null } & (
   | { archive: 'whole' | 'cut' | 'noise' }
 )
 
-const brokenJson = fc.constantFrom(
+export const brokenJson = fc.constantFrom(
   ...[
     '{',
     '[',

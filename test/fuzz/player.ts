@@ -1,6 +1,8 @@
 // Turns a generated step into bytes, sends them, and records the objects they created.
 import { exchange, percentEncoded, toBytes, type WireAnswer } from '../support/http/wire.ts'
 import type { Content } from './contents.ts'
+import { type DeliveryStep, headersOfDelivery } from './deliveries.ts'
+import { hasControl } from './spoil.ts'
 import type { CallStep, Step } from './steps.ts'
 import { spellOut } from './tokens.ts'
 import type { World } from './world.ts'
@@ -22,6 +24,7 @@ export async function play(step: Step, world: World): Promise<Sent> {
     const answer = await exchange(world.port, step.bytes, { patienceMs: rawTimeoutMs })
     return { method: '', target: '', answer, isWhole: false }
   }
+  if (step.kind === 'delivery') return playDelivery(step, world)
   const request = requestOf(step, world)
   const bytes = toBytes(request)
   const { leavesAfter } = step
@@ -32,6 +35,23 @@ export async function play(step: Step, world: World): Promise<Sent> {
   // uWS rejects a head without Host, with or without a response.
   const isWhole = leavesAfter === null && step.headers.some(([name]) => name === 'Host')
   return { method, target, answer, isWhole }
+}
+
+async function playDelivery(step: DeliveryStep, world: World): Promise<Sent> {
+  const { provider, content, isNamed } = step
+  const webhook = world.webhooks.get(provider)!
+  const body = bytesOf(content, world)
+  const target = `/api/v1/hooks/${provider}${isNamed ? `?connection=${webhook.connection}` : ''}`
+  const own = headersOfDelivery(step, webhook, body)
+  const framing: [string, string][] = [
+    ['Host', 'localhost'],
+    ['Content-Length', String(body.length)],
+  ]
+  const headers = [...framing, ...dressOf(content), ...own]
+  const isWhole = !own.some(([, value]) => hasControl(value))
+  const patience = isWhole ? {} : { patienceMs: rawTimeoutMs }
+  const answer = await exchange(world.port, toBytes({ method: 'POST', target, headers, body }), patience)
+  return { method: 'POST', target, answer, isWhole }
 }
 
 function requestOf(step: CallStep, world: World) {

@@ -69,6 +69,8 @@ function withoutEnv(container: { Config: { Env: string[] } }): object {
 export async function removeServices({ daemon, keptDisks }: World): Promise<string[]> {
   const { api, prefix } = daemon
   for (const { host } of await api.get('/registries')) await api.call('DELETE', `/registries/${host}`)
+  for (const { id } of await api.get('/git/connections'))
+    await api.call('DELETE', `/git/connections/${id}?force=true`)
   for (const { id } of await api.get('/services')) {
     await api.call('DELETE', `/services/${id}?force=true&delete_disk=true&purge=true`)
   }

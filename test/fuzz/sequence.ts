@@ -58,6 +58,7 @@ async function removeMade(
 /** A step in readable form, with the placeholders of tokens.ts. */
 export function describeStep(step: Step): string {
   if (step.kind === 'raw') return `bytes ${JSON.stringify(step.bytes.toString('latin1'))}`
+  if (step.kind === 'delivery') return `a delivery ${JSON.stringify(step)}`.slice(0, shownChars)
   const { method, path, params, query, headers, content, isChunked, leavesAfter } = step
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
   const requested = query.map((pair) => pair.join('=')).join('&')

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import { nounOf, type Operation, operations, type Parameter } from '../support/http/operations.ts'
 import { type Content, contentsOf } from './contents.ts'
+import { type DeliveryStep, deliveries } from './deliveries.ts'
 import { malformedBytes } from './malformed.ts'
-import { unusualTexts } from './spoil.ts'
+import { headerTexts, unusualTexts } from './spoil.ts'
 import { taste } from './tastes.ts'
 import { named, nth } from './tokens.ts'
 import { valuesOf } from './values.ts'
@@ -31,7 +32,7 @@ export interface RawStep {
   bytes: Buffer
 }
 
-export type Step = CallStep | RawStep
+export type Step = CallStep | DeliveryStep | RawStep
 
 const rarely = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>, weight = 20) =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: rare })
@@ -60,8 +61,6 @@ const hosts = rarely<Pair[]>(
   fc.constantFrom<Pair[]>([['Host', 'evil.invalid']], [], [['Host', 'localhost:1']], [['Host', '']]),
   40,
 )
-/** uWS waits for the rest of a header with a control character, and disconnects after 12 s. */
-const headerTexts = unusualTexts.filter((text) => !/(?!\t)\p{Cc}/u.test(text) && text.length < 1000)
 const unusualHeaders = fc.tuple(
   fc.constantFrom(
     'Idempotency-Key',
@@ -165,7 +164,7 @@ const calls = fc.oneof(
 const raws: fc.Arbitrary<Step> = malformedBytes.map((bytes) => ({ kind: 'raw', bytes }))
 
 /** Requests that build on the results of earlier ones. */
-export const sequences: fc.Arbitrary<Step[]> = fc.array(rarely<Step>(calls, raws), {
+export const sequences: fc.Arbitrary<Step[]> = fc.array(rarely(rarely<Step>(calls, deliveries), raws), {
   minLength: 1,
   maxLength: 30,
   size: 'max',

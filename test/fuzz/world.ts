@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import { finishedDeploy, pageApp } from '../support/daemon/service.ts'
 import { baseImages } from '../support/docker/images.ts'
+import { createGitProvider } from '../support/git/git-provider.ts'
 import { createGitServer } from '../support/git/git-server.ts'
 import { createRepository } from '../support/git/repository.ts'
 import type { Scope } from '../support/system/directory.ts'
 import { openBrowser } from './browser.ts'
+import { type Provider, providers, type Webhook } from './deliveries.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 import type { Meaning } from './tokens.ts'
 
@@ -18,6 +20,8 @@ export interface World {
   readonly port: number
   readonly secrets: Secrets
   readonly archive: Buffer
+  /** Of one connection of each provider. */
+  readonly webhooks: ReadonlyMap<Provider, Webhook>
   /** All events of the change feed. */
   readonly feed: string[]
   readonly meaning: Meaning
@@ -66,9 +70,24 @@ export async function openWorld(scope: Scope): Promise<World> {
     await browser.renew()
     await steady.renew(pools)
   }
+  const webhooks = await openWebhooks(scope, daemon, secrets)
   const feed = followFeed(daemon)
   const known = { ids: new Map(), keptDisks: new Set<string>(), passwords: new Set<string>() }
-  return { daemon, port, secrets, archive, feed, meaning, pools, ...known, renew }
+  return { daemon, port, secrets, archive, webhooks, feed, meaning, pools, ...known, renew }
+}
+
+async function openWebhooks(scope: Scope, { api }: TestDaemon, secrets: Secrets) {
+  const { url, createToken } = await createGitProvider(scope)
+  const webhooks = new Map<Provider, Webhook>()
+  for (const provider of providers) {
+    const token = createToken('ada')
+    const { id } = await api.post('/git/connections', { provider, base_url: url, token })
+    const { secret } = await api.get(`/git/connections/${id}/hook`)
+    secrets.add(`the token for ${provider}`, token)
+    secrets.add(`the secret of the webhook of ${provider}`, secret)
+    webhooks.set(provider, { connection: id, secret })
+  }
+  return webhooks
 }
 
 /** Ends with the daemon. */
