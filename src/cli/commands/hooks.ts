@@ -1,11 +1,12 @@
 // Hooks: where pushes come in, and what they led to.
+import type { Deploy } from '../../api/deploy.ts'
 import type { GitConnection } from '../../api/git-connection.ts'
 import type { Delivery, DeployHook, GitHook } from '../../api/hook.ts'
 import { fetchNewest, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
-import { printDone } from '../follow-up.ts'
+import { followUp, printDone } from '../follow-up.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { parsePositive } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
@@ -22,7 +23,7 @@ export function addDeployHookCommand(program: BerthCommand): void {
     .runs(showDeployHook)
 }
 
-export function addDeliveriesCommand(git: BerthCommand): void {
+export function addDeliveryCommands(git: BerthCommand): void {
   git
     .command('deliveries')
     .argument('[name]', 'the service')
@@ -30,6 +31,17 @@ export function addDeliveriesCommand(git: BerthCommand): void {
     .option('--limit <number>', 'how many', parsePositive, 20)
     .examples('berth git deliveries shop', 'berth git deliveries shop --json')
     .runs(listDeliveries)
+  git
+    .command('redeliver')
+    .argument('<delivery>', 'its id')
+    .argument('[name]', 'the service')
+    .description('deploy the head that a push had, also if it was deployed before; follows it')
+    .option('--no-follow', 'do not wait for it')
+    .examples(
+      'berth git redeliver dlv-01jexample shop',
+      'berth git redeliver dlv-01jexample shop --no-follow',
+    )
+    .runs(redeliver)
 }
 
 async function listDeliveries(cli: Cli, name: string | undefined, { limit }: { limit: number }) {
@@ -42,6 +54,17 @@ async function listDeliveries(cli: Cli, name: string | undefined, { limit }: { l
     { heading: 'DEPLOY', text: ({ deploy_id }) => deploy_id ?? '' },
     { heading: 'WHY', text: ({ reason }) => reason ?? 'not decided yet', isFlexible: true },
   ])
+}
+
+async function redeliver(
+  cli: Cli,
+  delivery: string,
+  name: string | undefined,
+  { follow }: { follow: boolean },
+): Promise<number> {
+  const deliveries = `${servicePath(requireServiceName(cli, name))}/deliveries`
+  const path = `${deliveries}/${encodeURIComponent(delivery)}/redeliver`
+  return followUp(cli, await cli.client.call<Deploy>('POST', path), follow)
 }
 
 async function showDeployHook(cli: Cli, name: string | undefined, { rotate }: { rotate?: boolean }) {

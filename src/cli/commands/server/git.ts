@@ -12,7 +12,7 @@ import { plain } from '../../terminal/output.ts'
 import { askSecret } from '../../terminal/prompts.ts'
 import { readStandardInput } from '../../terminal/standard-input.ts'
 import { printTable } from '../../terminal/table.ts'
-import { addDeliveriesCommand, showGitHook } from '../hooks.ts'
+import { addDeliveryCommands, showGitHook } from '../hooks.ts'
 
 const providers = ['github', 'gitlab', 'gitea']
 const accountArgument = 'its account or its id; not needed if there is only one'
@@ -45,7 +45,7 @@ export function addGitCommands(program: BerthCommand): void {
     .description('show the webhook that reports pushes to the repositories of an account')
     .examples('berth git hook', 'berth git hook ada --json')
     .runs(async (cli, account: string | undefined) => showGitHook(cli, await findConnection(cli, account)))
-  addDeliveriesCommand(git)
+  addDeliveryCommands(git)
   git
     .command('update')
     .argument('[account]', accountArgument)
