@@ -90,3 +90,20 @@ export const Delivery = z
     description: 'A push that a provider reported, and what the service made of it.',
   })
 export type Delivery = z.output<typeof Delivery>
+
+export const WholeDeliveryParams = DeliveryParams.pick({ delivery_id: true })
+
+const Decision = Delivery.pick({ decided_at: true, deploy_id: true, reason: true })
+  .extend({
+    service: text.describe('The name of the service; null if it was deleted.'),
+    service_id: z.string().describe('The id of the service.'),
+  })
+  .meta({ id: 'HookDecision', description: 'What a service made of a push.' })
+
+export const WholeDelivery = Delivery.omit({ decided_at: true, deploy_id: true })
+  .extend({
+    reason: text.describe('Why no service looks at its source; null if some do.'),
+    decisions: z.array(Decision).describe('What each service made of it, by name.'),
+  })
+  .meta({ id: 'WholeHookDelivery', description: 'A push that a provider reported, with all decisions.' })
+export type WholeDelivery = z.output<typeof WholeDelivery>

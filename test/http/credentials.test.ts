@@ -368,6 +368,7 @@ const list: Record<RequiredCredentials, string[]> = {
   admin: [
     'GET /api/v1/git/connections/{id}/hook',
     'GET /api/v1/git/connections/{id}/deliveries',
+    'GET /api/v1/git/deliveries/{delivery_id}',
     'POST /api/v1/services/{id}/deploy-key',
     'DELETE /api/v1/services/{id}/deploy-key',
     'DELETE /api/v1/services/{id}/deploy-key/hosts',

@@ -1,7 +1,7 @@
 // Hooks: where pushes come in, and what they led to.
 import type { Deploy } from '../../api/deploy.ts'
 import type { GitConnection } from '../../api/git-connection.ts'
-import type { Delivery, DeployHook, GitHook } from '../../api/hook.ts'
+import type { Delivery, DeployHook, GitHook, WholeDelivery } from '../../api/hook.ts'
 import { fetchNewest, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
@@ -11,7 +11,7 @@ import { resolveService } from '../service/resolve-target.ts'
 import { parsePositive } from '../service/setting-flags.ts'
 import { age } from '../terminal/ages.ts'
 import { plain } from '../terminal/output.ts'
-import { printFacts, printList } from '../terminal/table.ts'
+import { type Column, printFacts, printList, printTable } from '../terminal/table.ts'
 
 export function addDeployHookCommand(program: BerthCommand): void {
   program
@@ -32,6 +32,12 @@ export function addDeliveryCommands(git: BerthCommand): void {
     .examples('berth git deliveries shop', 'berth git deliveries shop --json')
     .runs(listDeliveries)
   git
+    .command('delivery')
+    .argument('<delivery>', 'its id')
+    .description('show a push that a provider reported, and what each service made of it')
+    .examples('berth git delivery dlv-01jexample', 'berth git delivery dlv-01jexample --json')
+    .runs(showDelivery)
+  git
     .command('redeliver')
     .argument('<delivery>', 'its id')
     .argument('[name]', 'the service')
@@ -51,8 +57,38 @@ async function listDeliveries(cli: Cli, name: string | undefined, { limit }: { l
     { heading: 'DELIVERY', text: ({ id }) => id },
     { heading: 'CAME', text: ({ received_at }) => age(received_at) },
     { heading: 'HEAD', text: ({ after }) => after?.slice(0, 7) ?? '' },
-    { heading: 'DEPLOY', text: ({ deploy_id }) => deploy_id ?? '' },
-    { heading: 'WHY', text: ({ reason }) => reason ?? 'not decided yet', isFlexible: true },
+    ...decisionColumns,
+  ])
+}
+
+const decisionColumns: Column<Pick<Delivery, 'deploy_id' | 'reason'>>[] = [
+  { heading: 'DEPLOY', text: ({ deploy_id }) => deploy_id ?? '' },
+  { heading: 'WHY', text: ({ reason }) => reason ?? 'not decided yet', isFlexible: true },
+]
+
+async function showDelivery({ client, out }: Cli, id: string): Promise<void> {
+  const delivery = await client.call<WholeDelivery>('GET', `/git/deliveries/${encodeURIComponent(id)}`)
+  if (out.isJson) return out.json(delivery)
+  const { provider, connection_id, event, forced, received_at, reason, decisions } = delivery
+  printFacts(out, [
+    ['id', delivery.id, 'bold'],
+    ['came', age(received_at)],
+    ['provider', provider],
+    ['its id there', delivery.delivery_id],
+    ['connection', connection_id],
+    ['event', forced ? `forced ${event}` : event],
+    ['repository', delivery.repository],
+    ['ref', delivery.ref],
+    ['before', delivery.before],
+    ['after', delivery.after],
+    ['ignored', reason],
+  ])
+  if (decisions.length === 0) return
+  out.print()
+  printTable(out, decisions, [
+    { heading: 'SERVICE', text: ({ service, service_id }) => service ?? `${service_id}, deleted` },
+    { heading: 'DECIDED', text: ({ decided_at }) => (decided_at === null ? '' : age(decided_at)) },
+    ...decisionColumns,
   ])
 }
 

@@ -1,6 +1,6 @@
 // Hooks, and what they received. A delivery is only a hint: each service looks at its repository itself.
 import { z } from 'zod'
-import type { HookDelivery } from '../../../storage/hook-deliveries.ts'
+import type { HookDecision, HookDelivery } from '../../../storage/hook-deliveries.ts'
 import { Deploy } from '../../api/deploy.ts'
 import { GitConnectionParams } from '../../api/git-connection.ts'
 import {
@@ -12,6 +12,8 @@ import {
   GitHook,
   HookAnswer,
   HookQuery,
+  WholeDelivery,
+  WholeDeliveryParams,
 } from '../../api/hook.ts'
 import { ServiceParams } from '../../api/service.ts'
 import { conflict, Failure, notFound } from '../../errors.ts'
@@ -84,6 +86,12 @@ export const hookRoutes = tagged('Hooks', [
     params: GitConnectionParams,
     response: z.array(Delivery),
     handler: listOtherDeliveries,
+  }),
+  get('/git/deliveries/{delivery_id}', {
+    summary: 'Returns a delivery with the decisions of all services',
+    params: WholeDeliveryParams,
+    response: WholeDelivery,
+    handler: readDelivery,
   }),
   get('/services/{id}/deploy-hook', {
     summary: 'Returns the deploy hook of a service, which contains its key',
@@ -226,16 +234,28 @@ function listOtherDeliveries({ context: { storage }, params }: CallById): Delive
   })
 }
 
+function readDelivery({ context, params }: Call<z.output<typeof WholeDeliveryParams>>): WholeDelivery {
+  const { services, hookDeliveries } = context.storage
+  const found = hookDeliveries.get(params.delivery_id)
+  if (!found) throw notFound('there is no such delivery')
+  const { decisions, refusal, forced = null, ...delivery } = found
+  const made = Object.entries(decisions).map(([id, one]) => ({
+    service: services.nameOf(id),
+    service_id: id,
+    ...toDecision(one),
+  }))
+  const byName = made.sort((one, other) => ((one.service ?? '') < (other.service ?? '') ? -1 : 1))
+  return { ...delivery, forced, reason: refusal, decisions: byName }
+}
+
 function toDelivery(one: HookDelivery, service: string): Delivery {
   const { decisions, refusal: _, forced = null, ...delivery } = one
-  const decision = decisions[service] ?? null
-  return {
-    ...delivery,
-    forced,
-    decided_at: decision?.at ?? null,
-    deploy_id: decision?.deploy_id ?? null,
-    reason: decision?.reason ?? null,
-  }
+  return { ...delivery, forced, ...toDecision(decisions[service]) }
+}
+
+function toDecision(decision: HookDecision | null | undefined) {
+  const { at: decided_at = null, deploy_id = null, reason = null } = decision ?? {}
+  return { decided_at, deploy_id, reason }
 }
 
 function redeliver(call: Call<z.output<typeof DeliveryParams>>): Promise<Deploy> {

@@ -1,4 +1,4 @@
-// `berth git redeliver`: deploys what a push named.
+// `berth git delivery` and `redeliver`: what became of a push, and a deploy of what it named.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { HookDelivery } from '../../../storage/hook-deliveries.ts'
@@ -47,4 +47,47 @@ test('redeliver deploys the head of a delivery', async (t) => {
   assert.deepEqual(deploy.body.source, { ...(deploy.body.source as object), kind: 'git', commit: head })
   assert.equal((await berth('redeliver', id, '--no-follow')).code, 2)
   assert.equal((await berth('redeliver', 'dlv-none', 'shop')).code, 3)
+})
+
+test('delivery shows what each service made of a push, also one that was deleted since', async (t) => {
+  const { storage, createService, berth } = await start(t)
+  const [web, api] = [await createService('web'), await createService('api')]
+  const at = new Date().toISOString()
+  const unchanged = { at, deploy_id: null, reason: 'no watched path changed' }
+  const deployed = { at, deploy_id: 'dep-1', reason: 'a push' }
+  const delivery = pushOf({ [web]: null, [api]: unchanged, 'svc-gone': deployed })
+  await storage.hookDeliveries.keep(delivery)
+
+  const { code, stdout, stderr } = await berth('delivery', delivery.id)
+
+  assert.equal(code, 0, stderr)
+  const [facts, table] = stdout.split('\n\n')
+  assert.match(
+    facts!,
+    new RegExp(`^id +${delivery.id}\ncame +just now\nprovider +gitea\nits id there +d-1\n`),
+  )
+  assert.match(facts!, new RegExp(`\nref +refs/heads/main\n.*\nafter +${head}$`))
+  assert.deepEqual(
+    table!
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(/ {2,}/g, ' | ')),
+    [
+      'SERVICE | DECIDED | DEPLOY | WHY',
+      'svc-gone, deleted | just now | dep-1 | a push',
+      'api | just now | no watched path changed',
+      'web | not decided yet',
+    ],
+  )
+  const { decisions, ...whole } = JSON.parse((await berth('delivery', delivery.id, '--json')).stdout)
+  assert.deepEqual(
+    [whole.after, whole.reason, decisions.length, decisions[1]],
+    [
+      head,
+      null,
+      3,
+      { service: 'api', service_id: api, decided_at: at, deploy_id: null, reason: unchanged.reason },
+    ],
+  )
+  assert.equal((await berth('delivery', 'dlv-none')).code, 3)
 })

@@ -55,7 +55,7 @@ async function openHook(t: TestContext) {
 }
 
 test('a signed push wakes the services of its branch, and is kept once', async (t) => {
-  const { create, send, push, shop, deliveries, storage, connection, hook } = await openHook(t)
+  const { create, call, send, push, shop, deliveries, storage, connection, hook } = await openHook(t)
   await create(shop)
   await create({ ...shop, name: 'over-ssh', repo_url: 'git@github.com:ada/shop.git', branch: '' })
   await create({ ...shop, name: 'off', auto_deploy: false })
@@ -96,6 +96,15 @@ test('a signed push wakes the services of its branch, and is kept once', async (
   for (const name of ['other-branch', 'other']) assert.deepEqual(await deliveries(name), [])
   const { id } = storage.services.get('shop')!
   assert.deepEqual(storage.hookDeliveries.openOf(id), [first.body.id])
+  const { decisions } = (await call('GET', `/git/deliveries/${first.body.id}`)).body as Body
+  assert.deepEqual(
+    decisions.map((one: Body) => [one.service, one.decided_at !== null, one.reason]),
+    [
+      ['off', true, off!.reason],
+      ['over-ssh', false, null],
+      ['shop', false, null],
+    ],
+  )
 })
 
 test('a delivery in a form is signed as it was sent', async (t) => {
@@ -144,6 +153,8 @@ test('what concerns no service is kept with the reason', async (t) => {
   const { body } = await call('GET', `/git/connections/${connection}/deliveries`)
   const kept = (body as unknown as Body[]).map(({ reason, deploy_id }) => [reason, deploy_id])
   assert.deepEqual(kept, reasons.map(([, reason]) => [reason, null]).reverse())
+  const whole = (await call('GET', `/git/deliveries/${reasons[0][0].body.id}`)).body
+  assert.deepEqual([whole.event, whole.reason, whole.decisions], ['ping', 'nothing to do: event ping', []])
   const none = (await call('GET', '/git/connections/git-none/deliveries')).status
   assert.equal(none, 404)
 })
