@@ -22,6 +22,9 @@ export const AutoDeploys = z
       ),
     reason: text.describe('Why pushes are not deployed; null for `watching`.'),
     paused_by: text.describe('The rollback that paused them; null otherwise.'),
+    undecided: z
+      .boolean()
+      .describe('Whether they are off only because the service is older than they are: no user set them.'),
     since: time.describe('Since when that cannot be read; null otherwise.'),
     decision: Decision.nullable().describe('The newest decision; null before the first.'),
     actor_id: text.describe('The actor that watches the source; null before they were first on.'),

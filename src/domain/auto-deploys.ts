@@ -32,6 +32,11 @@ export function planOf(service: PlannedService | null): AutoDeployPlan | null {
   return { source: sourceTextOf(service), pollSeconds, obstacle: obstacleOf(service), waitsForChecks }
 }
 
+/** Whether its row is from before automatic deploys, and no user has set them since. */
+export function isUndecided(service: PlannedService): boolean {
+  return service.repo_url !== null && !service.auto_deploy && service.poll_seconds === undefined
+}
+
 export function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
   return isDeepStrictEqual(one, other)
 }

@@ -4,6 +4,11 @@ import { spawnSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { ServiceRow } from '../../storage/services.ts'
+import { schemaOfAutoDeploys } from '../../storage/store/migrations.ts'
+import { openRedundantValue } from '../../storage/store/redundant-value.ts'
+import { openStore } from '../../storage/store/store.ts'
+import { runBerth } from '../support/cli/berth.ts'
 import { startDaemon } from '../support/daemon/daemon.ts'
 import { programArgs } from '../support/daemon/program.ts'
 import { finishedDeploy, logLines, pageApp, until } from '../support/daemon/service.ts'
@@ -47,6 +52,49 @@ test('objects with the prefix that belong to another data directory stop the sta
   assert.equal(code, 1)
   assert.match(said, new RegExp(`belong to another data directory: container ${daemon.prefix}-${name}-`))
 })
+
+test('after an upgrade, services whose pushes are not deployed are named until each is set', async (t) => {
+  const daemon = await startDaemon(t)
+  const repo_url = 'https://git.test/ada/shop'
+  for (const name of ['api', 'web']) await daemon.api.post('/services', { name, repo_url, deploy: false })
+  const chosen = { name: 'chosen', repo_url, deploy: false, auto_deploy: false }
+  await daemon.api.post('/services', chosen)
+  await daemon.stop()
+  const said = () => daemon.log.filter((line) => line.includes('pushes to these services are not deployed'))
+  const hints = async () => (await runBerth(t, ['services'], { daemon })).stderr.replace(/^ +/, '').trimEnd()
+  assert.equal(said().length, 0)
+
+  await becomeOlder(daemon.dataDir, ['api', 'web'])
+  await daemon.start()
+
+  const { services, first } = JSON.parse(said()[0]!)
+  assert.deepEqual([said().length, services, first], [1, 3, ['api', 'chosen', 'web']])
+  const hint = 'are not deployed: berth update'
+  assert.equal(await hints(), `pushes to api, web ${hint} NAME --auto-deploy on, or off to keep it so`)
+  await daemon.api.call('PATCH', '/services/api', { auto_deploy: false })
+  assert.equal(await hints(), `pushes to web ${hint} web --auto-deploy on, or off to keep it so`)
+  assert.equal((await runBerth(t, ['services', '--json'], { daemon })).stderr, '')
+  await daemon.api.call('PATCH', '/services/web', { auto_deploy: true })
+  await daemon.api.call('PATCH', '/services/web', { auto_deploy: false })
+  assert.equal(await hints(), '')
+  await daemon.stop()
+  await daemon.start()
+  assert.equal(said().length, 1)
+})
+
+/** The store of a server from before automatic deploys, with these services. */
+async function becomeOlder(dataDir: string, names: string[]): Promise<void> {
+  const store = openStore(dataDir, { onPanic: assert.fail })
+  const services = store.table<ServiceRow>('services')
+  await store.commit(() => {
+    openRedundantValue<number>(store, 'meta', 'schema').put(schemaOfAutoDeploys - 1)
+    for (const { key, value } of [...services.validRows()]) {
+      const { poll_seconds: _, ...older } = value
+      if (names.includes(value.name)) services.put(key, { ...older, auto_deploy: true })
+    }
+  })
+  await store.close()
+}
 
 long('an empty token file stops the start, because it must not open the API', async (t) => {
   const daemon = await startDaemon(t)

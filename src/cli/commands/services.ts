@@ -76,7 +76,20 @@ async function listServices({ client, out }: Cli): Promise<void> {
     { heading: 'SOURCE', text: sourceOf, isFlexible: true },
     { heading: 'DEPLOYED', text: ({ latest_deploy }) => age(latest_deploy?.created_at) },
   ])
+  if (!out.isJson) sayUndecided(out, services)
 }
+
+/** After an upgrade, until each of them is set. */
+function sayUndecided(out: Output, services: Service[]): void {
+  const names = services.flatMap(({ name, auto_deploys }) => (auto_deploys.undecided ? [name] : []))
+  if (names.length === 0) return
+  const shown = names.slice(0, maxNamesSaid).join(', ')
+  const more = names.length > maxNamesSaid ? ` and ${names.length - maxNamesSaid} more` : ''
+  const command = `berth update ${names.length === 1 ? shown : 'NAME'} --auto-deploy`
+  out.say(`   pushes to ${shown}${more} are not deployed: ${command} on, or off to keep it so`)
+}
+
+const maxNamesSaid = 3
 
 async function showOne(cli: Cli, name: string | undefined): Promise<void> {
   const { client, out } = cli

@@ -3,7 +3,7 @@ import type { AutoDeployRecord } from '../../../machines/auto-deploy.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import type { AutoDeploys } from '../../api/auto-deploys.ts'
-import { autoDeployIdOf, obstacleText, planOf } from '../../domain/auto-deploys.ts'
+import { autoDeployIdOf, isUndecided, obstacleText, planOf } from '../../domain/auto-deploys.ts'
 
 /** A parked actor has the status `failed` and an error. */
 type Shown = Omit<AutoDeployRecord, 'status'> & { status: string }
@@ -15,6 +15,7 @@ export function toAutoDeploys({ actors }: Storage, service: ServiceRow): AutoDep
   const record = found?.source === plan?.source ? found : null
   const known = {
     paused_by: null,
+    undecided: isUndecided(service),
     since: null,
     decision: record?.decision ?? null,
     actor_id: found?.id ?? null,

@@ -83,7 +83,10 @@ function withNewRepository(row: ServiceRow, { branch, repoUrl }: ParsedSource): 
 
 /** Images are deployed automatically only on request; what a rollback paused is resumed by a request. */
 function withAutoDeploys(row: ServiceRow, { auto_deploy }: UpdateService, { image }: ParsedSource) {
-  if (auto_deploy === true) return { ...row, auto_deploy_paused_by: null }
+  // A row that has it is not from before automatic deploys: a user decided.
+  const { poll_seconds = serviceSettings.poll_seconds.default } = row
+  if (auto_deploy === true) return { ...row, poll_seconds, auto_deploy_paused_by: null }
+  if (auto_deploy === false) return { ...row, poll_seconds }
   return image && row.image === null ? { ...row, auto_deploy: false } : row
 }
 

@@ -57,6 +57,7 @@ test('a new service has every field, with the defaults', async (t) => {
       status: 'off',
       reason: 'it has neither a repository nor an image',
       paused_by: null,
+      undecided: false,
       since: null,
       decision: null,
       actor_id: null,

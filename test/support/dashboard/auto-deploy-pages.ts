@@ -17,6 +17,7 @@ const watching: AutoDeploys = {
   reason: null,
   since: null,
   paused_by: null,
+  undecided: false,
   decision: { head, at: ago(2), deploy_id: deployId, reason: 'it changes services/api/main.ts' },
   actor_id: 'aut-1',
 }
