@@ -39,9 +39,10 @@ const findGitConnection = finder<'git-connection'>('git', 'git connection', 'ber
 
 const delivery = {
   mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
-  limitBytes: mebibyte,
+  // GitHub lists up to 2,048 commits in a push, with all paths of their files.
+  limitBytes: 4 * mebibyte,
   description:
-    'The event, as the provider sends it: JSON, or a form with the field `payload`. At most 1 MiB.',
+    'The event, as the provider sends it: JSON, or a form with the field `payload`. At most 4 MiB.',
 }
 
 const providers = ['github', 'gitlab', 'gitea'] as const
@@ -130,7 +131,7 @@ export const hookRoutes = tagged('Hooks', [
 ])
 
 /** Of bodies that are being received: until one is complete, only the address of its sender is known. */
-const maxHeldBytes = { ofAll: 64 * mebibyte, ofOne: 8 * mebibyte }
+const maxHeldBytes = { ofAll: 64 * mebibyte, ofOne: 16 * mebibyte }
 const held = { ofAll: 0, ofOne: new Map<string, number>() }
 
 async function receiveDelivery(
