@@ -22,6 +22,8 @@ export interface AutoDeployPlan {
   obstacle: AutoDeployObstacle | null
   /** A head is deployed once the checks of its commit have passed. */
   waitsForChecks: boolean
+  /** One without checks is not deployed. */
+  needsChecks: boolean
 }
 
 export interface AutoDeployInput {

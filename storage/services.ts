@@ -83,7 +83,7 @@ export interface ServiceRow extends ServiceSettings {
   /** How often the source is looked at; 0 for never. Missing in rows of schema 5. */
   poll_seconds?: number
   /** What a new head waits for. Missing means `push`: nothing. */
-  deploy_when?: 'push' | 'checks'
+  deploy_when?: 'push' | 'checks' | 'required_checks'
   /** The rollback that paused automatic deploys. Missing or null: they are not paused. */
   auto_deploy_paused_by?: string | null
   /** Domains whose requests are redirected, to another host of the service. Missing means none. */

@@ -74,6 +74,8 @@ function explained<Fields extends Partial<Record<SettingName, z.ZodType>>>(field
   return Object.fromEntries(entries)
 }
 
+const deployMoments = ['push', 'checks', 'required_checks'] as const
+
 const shownSettings = explained({
   repo_url: text,
   branch: text,
@@ -82,7 +84,7 @@ const shownSettings = explained({
   auto_deploy: z.boolean(),
   tag_pattern: text,
   skip_ci: z.boolean(),
-  deploy_when: z.enum(['push', 'checks']),
+  deploy_when: z.enum(deployMoments),
   watch_paths: z.array(z.string()),
   poll_seconds: z.int(),
   submodule_owners: z.array(z.string()),
@@ -245,7 +247,7 @@ const givenSettings = explained({
   auto_deploy: optional(z.boolean()),
   tag_pattern: clearable(z.string().max(255)),
   skip_ci: optional(z.boolean()),
-  deploy_when: optional(z.enum(['push', 'checks'])),
+  deploy_when: optional(z.enum(deployMoments)),
   watch_paths: optional(watchPaths),
   poll_seconds: optional(z.union([z.literal(0), z.int().min(30).max(86_400)])),
   submodule_owners: optional(submoduleOwners),

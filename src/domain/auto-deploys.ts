@@ -28,8 +28,14 @@ type PlannedService = Pick<
 export function planOf(service: PlannedService | null): AutoDeployPlan | null {
   if (!service || service.deleting) return null
   const { poll_seconds: pollSeconds = defaultPollSeconds } = service
-  const waitsForChecks = service.repo_url !== null && service.deploy_when === 'checks'
-  return { source: sourceTextOf(service), pollSeconds, obstacle: obstacleOf(service), waitsForChecks }
+  const when = service.repo_url === null ? 'push' : (service.deploy_when ?? 'push')
+  return {
+    source: sourceTextOf(service),
+    pollSeconds,
+    obstacle: obstacleOf(service),
+    waitsForChecks: when !== 'push',
+    needsChecks: when === 'required_checks',
+  }
 }
 
 /** Whether its row is from before automatic deploys, and no user has set them since. */

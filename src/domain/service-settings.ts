@@ -119,10 +119,11 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     takesEffect: 'immediately',
     meaning:
       '`push`: a new head is deployed at once. `checks`: once the checks of its commit at the git provider ' +
-      'have passed; this needs a git connection. Takes effect immediately. Default push.',
+      'have passed, or after a minute without any; this needs a git connection. `required_checks`: the ' +
+      'same, but not without checks. Takes effect immediately. Default push.',
     flag: {
-      flags: '--deploy-when <push|checks>',
-      help: 'deploy a push at once, or after its checks have passed (push)',
+      flags: '--deploy-when <when>',
+      help: 'deploy each push at once, or after its checks: push, checks or required_checks (push)',
     },
   },
   tag_pattern: {

@@ -73,10 +73,10 @@ test('settings are saved, and what is wrong is said at its field', inBrowser, as
   await page.locator('textarea').fill('api/**\n\n !**/*.md ')
   await page.locator('input[type=number]').fill('60')
   await page.locator('input:not([type])').fill('v*')
-  await page.select('select', 'checks')
+  await page.select('select', 'required_checks')
   await press(page, 'Save')
   await eventually('the settings', () => row().poll_seconds === 60 && row().tag_pattern === 'v*')
-  assert.equal(row().deploy_when, 'checks')
+  assert.equal(row().deploy_when, 'required_checks')
   assert.deepEqual(row().watch_paths, ['api/**', '!**/*.md'])
   await eventually(
     'the field',

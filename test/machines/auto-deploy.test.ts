@@ -25,6 +25,7 @@ const plan: AutoDeployPlan = {
   pollSeconds: 300,
   obstacle: null,
   waitsForChecks: false,
+  needsChecks: false,
 }
 const rolledBack: AutoDeployPlan = { ...plan, obstacle: 'rolled_back' }
 const onChecks: AutoDeployPlan = { ...plan, waitsForChecks: true }

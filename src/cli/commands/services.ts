@@ -184,7 +184,7 @@ function autoDeployFacts(service: Service): Fact[] {
   return [
     ['auto deploy', autoDeployText(service), style],
     ['skip ci', skip_ci ? 'a head with [skip ci] is not deployed' : null],
-    ['deploy when', deploy_when === 'checks' ? 'the checks of a push have passed' : null],
+    ['deploy when', deployWhenTexts[deploy_when]],
     ['watch paths', watch_paths.join(', ')],
     [
       'poll',
@@ -196,6 +196,12 @@ function autoDeployFacts(service: Service): Fact[] {
     ],
     ['last push', decision && `${decision.head.slice(0, 7)}, ${age(decision.at)}: ${decisionText(decision)}`],
   ]
+}
+
+const deployWhenTexts = {
+  push: null,
+  checks: 'the checks of a push have passed',
+  required_checks: 'the checks of a push have passed, and there are some',
 }
 
 function decisionText({ deploy_id, reason }: NonNullable<Service['auto_deploys']['decision']>): string {

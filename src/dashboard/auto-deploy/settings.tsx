@@ -98,6 +98,7 @@ function SettingsForm({ service }: { service: Service }) {
               options={[
                 ['push', 'at once'],
                 ['checks', 'once its checks have passed'],
+                ['required_checks', 'once its checks have passed, and never without checks'],
               ]}
               onChange={put('when')}
             />

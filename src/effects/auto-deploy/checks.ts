@@ -50,7 +50,7 @@ export async function awaitChecks(
       sourceDueAt = Date.now() + pauseMs
       checks = source.problem
     }
-    if (isAsked || dueAt <= Date.now()) checks ??= await readOutcome(ports, service, waiting, signal)
+    if (isAsked || dueAt <= Date.now()) checks ??= await readOutcome(ports, service, input, signal)
     if (checks !== null && 'code' in checks) {
       if (checks.message !== problem?.message) {
         if (asked.length > 0)
@@ -85,11 +85,11 @@ function pauseOf({ since, outcome }: Wait): number {
 async function readOutcome(
   ports: AutoDeployPorts,
   service: ServiceRow,
-  waiting: Wait,
+  { waiting, plan }: ChecksInput,
   signal: AbortSignal,
 ): Promise<Checks | Problem> {
   try {
-    return outcomeOf(await readFor(ports, service, waiting.head, signal), waiting)
+    return outcomeOf(await readFor(ports, service, waiting.head, signal), waiting, plan.needsChecks)
   } catch (error) {
     return problemOf(error, signal)
   }
@@ -119,10 +119,12 @@ async function readFor(
   }
 }
 
-function outcomeOf(checks: Check[], { since, outcome }: Wait): Checks {
+function outcomeOf(checks: Check[], { since, outcome }: Wait, isOneNeeded: boolean): Checks {
   const waitedMs = Date.now() - Date.parse(since)
-  if (checks.length === 0)
-    return waitedMs < noneMs ? { outcome: 'pending' } : { outcome: 'passed', reason: 'it has no checks' }
+  if (checks.length === 0) {
+    if (waitedMs < noneMs) return { outcome: 'pending' }
+    return { outcome: isOneNeeded ? 'failed' : 'passed', reason: 'it has no checks' }
+  }
   const wrong =
     checks.find(({ state }) => state === 'failed') ?? checks.find(({ state }) => state === 'canceled')
   if (wrong) {

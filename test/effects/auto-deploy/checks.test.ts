@@ -32,8 +32,8 @@ async function openWait(t: TestContext, provider: ProviderName | null) {
   fake.state.publicRepositories.push('ada/shop.git', 'ada/shop')
   if (provider) await connectToken(api, provider, fake, fake.createToken('ada', { scopes }))
   const repo_url = `${fake.url}/ada/shop.git`
-  const row = serviceRow({ repo_url, branch: 'main', auto_deploy: true, deploy_when: 'checks' })
-  const service = await api.storage.services.create(row)
+  const made = serviceRow({ repo_url, branch: 'main', auto_deploy: true, deploy_when: 'checks' })
+  const service = await api.storage.services.create(made)
   const settings = {
     dataDir: temporaryDirectory(t),
     minFreeDiskMb: 0,
@@ -44,12 +44,12 @@ async function openWait(t: TestContext, provider: ProviderName | null) {
   const { storage, context } = api
   const ports = { storage, actors: context.actors, logger: silentLogger, settings }
   const effects = autoDeployEffects(standIn<AutoDeployPorts>(ports))
-  const wait = (waiting: Partial<Wait> = {}, reason = 'it waits for its checks') =>
+  const wait = (waiting: Partial<Wait> = {}, reason = 'it waits for its checks', row = service) =>
     effects.awaitChecks(
       {
         id: 'aut-1',
         serviceId: service.id,
-        plan: planOf(service)!,
+        plan: planOf(row)!,
         decision: { head, at: minutes(0), deployId: null, reason, tags: [] },
         problem: null,
         failedAt: null,
@@ -129,6 +129,26 @@ for (const provider of all) {
     assert.deepEqual(checks, { outcome: 'passed', reason: 'its checks passed' })
   })
 }
+
+test('a commit without checks is not deployed if they are required, until some have passed', async (t) => {
+  const { api, fake, head, service, wait } = await openWait(t, 'github')
+  const required = { ...service, deploy_when: 'required_checks' as const }
+  await api.storage.services.update(service.id, () => required)
+  const none = { outcome: 'failed', reason: 'it has no checks' } as const
+  assert.deepEqual((await wait({}, undefined, required)).checks, none)
+  show('github', fake, head, 'test', 'pending')
+  const begun = await wait({ outcome: 'failed' }, none.reason, required)
+  assert.deepEqual(begun.checks, { outcome: 'pending' })
+  show('github', fake, head, 'test', 'success')
+  const { checks } = await wait({}, undefined, required)
+  assert.deepEqual(checks, { outcome: 'passed', reason: 'its checks passed' })
+})
+
+test('a commit that was not deployed without checks is, once they are no longer required', async (t) => {
+  const { wait } = await openWait(t, 'github')
+  const { checks } = await wait({ outcome: 'failed' }, 'it has no checks')
+  assert.deepEqual(checks, { outcome: 'passed', reason: 'it has no checks' })
+})
 
 test('a check that passes before the others show does not deploy the head', async (t) => {
   const { fake, head, wait } = await openWait(t, 'github')

@@ -39,7 +39,13 @@ const known: Record<KindName, { id: string; input: object; context?: object }> =
     id: 'aut-1',
     input: {
       ...owned,
-      plan: { source: 'https://git.test/shop main', pollSeconds: 300, obstacle: null, waitsForChecks: false },
+      plan: {
+        source: 'https://git.test/shop main',
+        pollSeconds: 300,
+        obstacle: null,
+        waitsForChecks: false,
+        needsChecks: false,
+      },
     },
     context: {
       found: 'a1',
