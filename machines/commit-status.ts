@@ -74,7 +74,7 @@ const commitStatus = setup({
       News
     >(),
     sendStatus: slot<SendStatusInput, Reported>(),
-    awaitRetry: slot<SlotInput & { serviceId: string; wakeAt: number }, Pause>(),
+    awaitRetry: slot<SlotInput & { serviceId: string; connectionId: string; wakeAt: number }, Pause>(),
   },
   guards: {
     hasEnded: (_, { hasEnded }: News) => hasEnded,
@@ -187,12 +187,17 @@ export const machine = commitStatus.createMachine({
       },
     },
     waiting: {
-      description: 'Waits before it sends again.',
+      description: 'Waits before it sends again, or until its account is connected again.',
       exit: assign({ retryAt: null }),
       invoke: {
         id: 'awaitRetry',
         src: 'awaitRetry',
-        input: ({ context: { id, serviceId, retryAt } }) => ({ id, serviceId, wakeAt: retryAt! }),
+        input: ({ context: { id, serviceId, connectionId, retryAt } }) => ({
+          id,
+          serviceId,
+          connectionId,
+          wakeAt: retryAt!,
+        }),
         onDone: [
           {
             guard: { type: 'isGone', params: ({ event }) => event.output },

@@ -197,7 +197,12 @@ for (const [what, tell] of Object.entries(views)) {
       sending: ['sendStatus', { ...own, ...place, hasWarned }],
       waiting: [
         'awaitRetry',
-        { id: 'sta-1', serviceId: 'svc-1', wakeAt: Date.parse(record.next_attempt_at ?? at) },
+        {
+          connectionId: 'git-1',
+          id: 'sta-1',
+          serviceId: 'svc-1',
+          wakeAt: Date.parse(record.next_attempt_at ?? at),
+        },
       ],
     }
     const input = inputs[states.at(-1)!]

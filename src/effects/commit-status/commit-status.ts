@@ -26,17 +26,19 @@ export function commitStatusEffects(ports: CommitStatusPorts): Effects<typeof ma
 
     sendStatus: (input, signal) => sendNewest(ports, input, signal),
 
-    async awaitRetry({ serviceId, wakeAt }, signal) {
+    async awaitRetry({ serviceId, connectionId, wakeAt }, signal) {
+      const wasInvalid = isInvalid(storage, connectionId)
       let unsubscribe = () => {}
       const listen = (wake: () => void) => {
-        unsubscribe = storage.changes.subscribe(({ kind, id }) => {
-          if (kind === 'service' && id === serviceId) wake()
+        unsubscribe = storage.changes.subscribe(({ id }) => {
+          if (id === serviceId || (wasInvalid && id === connectionId)) wake()
         })
       }
       for (;;) {
         const isGone = storage.services.get(serviceId)?.deleting !== false
+        const isRepaired = wasInvalid && !isInvalid(storage, connectionId)
         const leftMs = wakeAt - Date.now()
-        if (isGone || leftMs <= 0) return { isGone }
+        if (isGone || isRepaired || leftMs <= 0) return { isGone }
         await waitForWake(listen, Math.min(leftMs, maxPauseMs), signal).finally(() => unsubscribe())
       }
     },
@@ -45,6 +47,10 @@ export function commitStatusEffects(ports: CommitStatusPorts): Effects<typeof ma
 
 /** The clock may be set. */
 const maxPauseMs = 60_000
+
+function isInvalid({ actors }: Storage, connectionId: string): boolean {
+  return actors.record<'git-connection'>(connectionId)?.status === 'invalid'
+}
 
 type Deploy = RecordOf<'deploy'>
 
@@ -100,7 +106,9 @@ async function sendNewest(
     if (!input.hasWarned) warn(ports, input.deployId, messageOf(error))
     const code = codeOf(error)
     const problem = { code, message: messageOf(error) }
-    if (refusals.includes(code)) return { ...(sent ?? read()), refusal: problem }
+    // The account may be connected again.
+    if (refusals.includes(code) && !isInvalid(ports.storage, input.connectionId))
+      return { ...(sent ?? read()), refusal: problem }
     const facts = error instanceof RetryLater ? { retry_after_ms: error.retryAfterSeconds * 1000 } : {}
     throw error instanceof Failure ? error.with(facts) : error
   }

@@ -30,9 +30,12 @@ interface ReportOptions extends FakeProviderOptions {
 async function openReports(t: TestContext, { report = true, ...options }: ReportOptions = {}) {
   const [api, fake] = [await startApi(t), await createGitProvider(t, options)]
   const { storage, context } = api
-  const token = fake.createToken('ada', { scopes: ['read:user', 'write:repository'] })
-  const body = { provider: 'gitea', token, base_url: fake.url, report_deploys: report }
-  const connection = await api.call('POST', `${git}/connections`, { body })
+  const connect = () => {
+    const token = fake.createToken('ada', { scopes: ['read:user', 'write:repository'] })
+    const body = { provider: 'gitea', token, base_url: fake.url, report_deploys: report }
+    return api.call('POST', `${git}/connections`, { body })
+  }
+  const connection = await connect()
   const repo_url = `${fake.url}/ada/shop.git`
   await storage.services.create(serviceRow({ repo_url }))
   const settings = { gitHosts: testHostRules }
@@ -45,6 +48,7 @@ async function openReports(t: TestContext, { report = true, ...options }: Report
     ports,
     effects,
     place,
+    connect,
     send: (deployId: string) =>
       effects.sendStatus({ id: 'sta-1', serviceId: 'svc-1', deployId, ...place, hasWarned: false }, t.signal),
     async deploy(id: string, fields: DeployFields = {}) {
@@ -101,6 +105,20 @@ test('a limit of the provider holds for all reports of a connection', async (t) 
   const before = reports.fake.requests.length
   await assert.rejects(reports.send('dep-2'), /limits requests until/)
   assert.equal(reports.fake.requests.length, before)
+})
+
+test('a report waits until its account is connected again', async (t) => {
+  const reports = await openReports(t)
+  await reports.deploy('dep-1')
+  for (const token of reports.fake.state.tokens.keys()) reports.fake.revoke(token)
+  for (const _ of ['found out', 'known'])
+    await assert.rejects(reports.send('dep-1'), { code: 'git_authorization_rejected' })
+  const { connectionId } = reports.place
+  const pause = { id: 'sta-1', serviceId: 'svc-1', connectionId, wakeAt: Date.now() + 600_000 }
+  const woken = reports.effects.awaitRetry(pause, t.signal)
+  await reports.connect()
+  assert.deepEqual(await woken, { isGone: false })
+  assert.deepEqual(await reports.send('dep-1'), { state: 'success', isFinal: true, refusal: null })
 })
 
 test('at most two reports of a connection are sent at a time', async (t) => {
