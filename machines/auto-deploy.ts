@@ -50,6 +50,8 @@ export interface PlanChange extends SlotOutput {
 export interface Look extends SlotOutput {
   head: string | null
   problem: { code: string; message: string; details?: ProblemDetails } | null
+  /** It is the known head, and its deploy could not read it. */
+  isUnread?: boolean
 }
 
 export type Watched = PlanChange | Look
@@ -135,8 +137,8 @@ const autoDeploy = setup({
     hasObstacle: ({ context }) => context.plan.obstacle !== null,
     isWaiting: ({ context }) => context.waiting !== null,
     isGone: (_, watched: Watched | ChecksLook) => 'plan' in watched && watched.plan === null,
-    hasNews: ({ context }, watched: Watched | ChecksLook) =>
-      'head' in watched && watched.head !== null && watched.head !== context.decision?.head,
+    hasNews: ({ context: { decision } }, watched: Watched | ChecksLook) =>
+      'head' in watched && watched.head !== null && (watched.head !== decision?.head || !!watched.isUnread),
     havePassed: (_, watched: Watched | ChecksLook) =>
       'checks' in watched && watched.checks.outcome === 'passed',
     waits: ({ context }, { deployId }: Verdict) =>

@@ -125,6 +125,15 @@ const views: Record<string, () => Telling> = {
     states: ['watching', 'deciding', 'deploying', 'watching'],
     record: { ...asMade, phase: 'found a1', decision: deployed },
   }),
+  'decides again about a head that its deploy could not read': () => ({
+    effects: {
+      watchSource: inTurn(found('a1'), { ...found('a1'), isUnread: true }),
+      decide: inTurn(deploys),
+      beginDeploy: inTurn({ at, isBegun: true }),
+    },
+    states: ['watching', 'deciding', 'deploying', 'watching', 'deciding'],
+    record: { ...asMade, status: 'deciding', phase: 'found a1', decision: deployed },
+  }),
   'forgets a verdict about former settings': () => ({
     effects: {
       watchSource: inTurn(found('a1')),

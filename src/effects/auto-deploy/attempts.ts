@@ -12,8 +12,24 @@ const maxSearched = 100
 
 /** The newest deploy that fetched or pulled a version, or will. */
 export function newestAttempt(storage: Storage, serviceId: string): Deploy | null {
+  return attempts(storage, serviceId)[0] ?? null
+}
+
+function attempts(storage: Storage, serviceId: string): Deploy[] {
   const deploys = storage.actors.list('deploy', serviceId, maxSearched) as Deploy[]
-  return deploys.find(({ source }) => source.kind !== 'reuse') ?? null
+  return deploys.filter(({ source }) => source.kind !== 'reuse')
+}
+
+/** How often the newest attempts failed because they could not read the same version. */
+export function unreadCount(storage: Storage, serviceId: string): number {
+  const all = attempts(storage, serviceId)
+  const end = all.findIndex((deploy) => !isUnread(deploy) || versionOf(deploy) !== versionOf(all[0]!))
+  return end < 0 ? all.length : end
+}
+
+/** The provider was away, or the git connection of the service was not usable. */
+export function isUnread({ status, phase, error_code }: Deploy): boolean {
+  return status === 'failed' && phase === 'fetching' && error_code === 'git_remote_unreachable'
 }
 
 export function isUnfinished({ status }: Deploy): boolean {

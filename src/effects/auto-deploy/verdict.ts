@@ -9,13 +9,14 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
 import { asksForNoDeploy } from '../../domain/auto-deploys.ts'
 import { type PushedChanges, readPushedChanges } from '../../git/pushed-changes.ts'
+import type { Tag } from '../../git/remote.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
 import { reapProcesses } from '../../process-groups.ts'
 import { count } from '../../quantities.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
-import { baseOf, isUnfinished, newestAttempt, versionOf } from './attempts.ts'
+import { baseOf, isUnfinished, isUnread, newestAttempt, versionOf } from './attempts.ts'
 import { readTags } from './head.ts'
 import { type Places, sharedKey } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
@@ -52,15 +53,16 @@ export async function decide(
     return outdated
   }
   if (newest !== null && isUnknown(newest)) return waitWhile(newest.id, isUnknown)
-  const found = service.tag_pattern ? await readTags(ports, service, id, signal) : []
-  if (service.tag_pattern && found[0]?.commit !== head) return outdated
-  const tags = found.map(({ name }) => name)
-  const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false, tags })
-  if (newest !== null && versionOf(newest) === head) return noDeploy(`${newest.id} has this version`)
+  const tags = await tagsOf(ports, places, service, id, signal)
+  if (tags !== null && tags[0]?.commit !== head) return outdated
+  const names = tags?.map(({ name }) => name) ?? []
+  const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false, tags: names })
+  const same = newest !== null && versionOf(newest) === head ? newest : null
+  if (same !== null && !isUnread(same)) return noDeploy(`${same.id} has this version`)
   // Its version would have been this one.
   if (decision === null && newest !== null && hasWithdrawn(newest, service))
     return noDeploy(`${newest.id} was canceled`)
-  const [tag] = tags
+  const [tag] = names
   const [former, ...lower] = decision?.tags ?? []
   if (tag !== undefined && lower.includes(tag))
     return noDeploy(`${former} was deleted, which takes nothing back`)
@@ -69,7 +71,22 @@ export async function decide(
     service.image === null ? await judgePush(ports, places, service, { id, head, news }, signal) : movedTag
   if (unless !== undefined) return waitWhile(unless, isUnfinished)
   if (isSkipped) return noDeploy(reason)
-  return { deployId: storage.ids.newId('dep'), reason, isOutdated: false, tags }
+  const deployId = storage.ids.newId('dep')
+  return { deployId, reason: same ? `${same.id} could not read it` : reason, isOutdated: false, tags: names }
+}
+
+/** Null if the service follows none. */
+async function tagsOf(
+  ports: AutoDeployPorts,
+  places: Places,
+  service: ServiceRow,
+  marker: string,
+  signal: AbortSignal,
+): Promise<Tag[] | null> {
+  const { tag_pattern: pattern } = service
+  if (!pattern) return null
+  const key = sharedKey(ports.storage, service, 'tags', pattern)
+  return places(service, { key, signal }, () => readTags(ports, service, marker, signal))
 }
 
 /** A user canceled it before it had a version. */

@@ -9,6 +9,7 @@ import { isSamePlan, planOf } from '../../domain/auto-deploys.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { listConnections } from '../git-connection/instance.ts'
 import { isoNow } from '../iso-now.ts'
+import { isUnread, newestAttempt, unreadCount } from './attempts.ts'
 import { readHead } from './head.ts'
 import { type Places, sharedKey } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
@@ -42,21 +43,37 @@ export async function watchSource(
   let { failures } = input
   let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + retryMs(failures)
   return followPlan<Watched>(ports, input, signal, async (service, isWoken) => {
-    const waitMs = dueAt - Date.now()
+    const againAt = problem === null ? againAtOf(ports, service.id, decision) : Number.POSITIVE_INFINITY
+    const waitMs = Math.min(dueAt, againAt) - Date.now()
     const asked = hookDeliveries.openOf(service.id)
     // Something changed, which may be the remedy.
     const isAsked = asked.length > 0 || (isWoken && problem !== null)
     if (waitMs > 0 && !isAsked) return Math.min(waitMs, maxPauseMs)
     const found = await lookAt(ports, places, service, input, signal)
-    const isNews = found.problem === null && (problem !== null || found.head !== (decision?.head ?? null))
+    const isSame = found.head === (decision?.head ?? null)
+    const isAgain = isSame && againAt <= Date.now()
+    const isNews = found.problem === null && (problem !== null || !isSame || isAgain)
     // A verdict answers them too; left open, they would ask again at once.
     if (asked.length > 0 && !isNews) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
-    if (isNews || found.problem?.message !== problem?.message) return { ...found, at: isoNow() }
+    if (isNews || found.problem?.message !== problem?.message)
+      return { ...found, isUnread: isAgain, at: isoNow() }
     if (found.problem !== null) failures++
     const pauseMs = found.problem ? retryMs(failures) : plan.pollSeconds * 1000 || maxPauseMs
     dueAt = Date.now() + pauseMs
-    return Math.min(pauseMs, maxPauseMs)
+    return Math.min(pauseMs, Math.max(0, againAt - Date.now()), maxPauseMs)
   })
+}
+
+/** More would only repeat what keeps failing, as a submodule that the account may not read. */
+const maxUnread = 5
+
+/** When a head is deployed again that its deploy could not read. Never, if it was read or read too often. */
+function againAtOf({ storage }: AutoDeployPorts, serviceId: string, decision: WatchedContext['decision']) {
+  const deploy = decision?.deployId ? storage.actors.record<'deploy'>(decision.deployId) : null
+  if (deploy === null || !isUnread(deploy) || newestAttempt(storage, serviceId)?.id !== deploy.id)
+    return Number.POSITIVE_INFINITY
+  const count = unreadCount(storage, serviceId)
+  return count < maxUnread ? Date.parse(deploy.finished_at!) + retryMs(count) : Number.POSITIVE_INFINITY
 }
 
 /** To deliveries that brought nothing new. */
@@ -80,7 +97,8 @@ export function awaitPlan(
 
 /**
  * Calls `step` until it returns an outcome instead of how long to wait, in ms; ends with a new plan. It is
- * woken by changes of the service and of git connections.
+ * woken by changes of the service and of git connections, which may be the remedy of a problem, and by a
+ * deploy that fails.
  */
 export async function followPlan<Outcome extends object>(
   { storage }: AutoDeployPorts,
@@ -89,13 +107,18 @@ export async function followPlan<Outcome extends object>(
   step: (service: ServiceRow, isWoken: boolean) => Promise<Outcome | number>,
 ): Promise<Outcome | PlanChange> {
   let isWoken = false
+  let hasFailed = false
   let wake = () => {}
   const connected = new Set(
     listConnections(storage)
       .filter(isUsable)
       .map(({ id }) => id),
   )
-  const unsubscribe = storage.changes.subscribe(({ kind, id, status }) => {
+  const unsubscribe = storage.changes.subscribe(({ kind, id, status, service_id }) => {
+    if (kind === 'deploy' && service_id === serviceId && status === 'failed') {
+      hasFailed = true
+      wake()
+    }
     // The looks of other services renew the token of a connection that is of no use to this one.
     const isRemedy = kind === 'git-connection' && isUsable({ status }) && !connected.has(id)
     if (kind === 'git-connection') connected[isUsable({ status }) ? 'add' : 'delete'](id)
@@ -111,9 +134,10 @@ export async function followPlan<Outcome extends object>(
       if (!service || !current || !isSamePlan(current, plan)) return { at: isoNow(), plan: current }
       const wasWoken = isWoken
       isWoken = false
+      hasFailed = false
       const outcome = await step(service, wasWoken)
       if (typeof outcome !== 'number') return outcome
-      if (!isWoken) await waitForWake((listener) => (wake = listener), outcome, signal)
+      if (!isWoken && !hasFailed) await waitForWake((listener) => (wake = listener), outcome, signal)
     }
   } finally {
     unsubscribe()

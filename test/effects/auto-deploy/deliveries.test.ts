@@ -1,19 +1,21 @@
-// Deliveries are answered also when the source cannot be read, and a verdict holds only for its settings.
+// Deliveries are answered also when the source cannot be read, a head that could not be read is deployed
+// again, and a verdict holds only for its settings.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { planOf } from '../../../src/domain/auto-deploys.ts'
 import { autoDeployEffects } from '../../../src/effects/auto-deploy/auto-deploy.ts'
 import type { AutoDeployPorts } from '../../../src/effects/auto-deploy/ports.ts'
 import { standIn } from '../../support/effects/stand-in.ts'
-import { createGitServer, testHostRules } from '../../support/git/git-server.ts'
+import { createGitServer, type GitServerAnswer, testHostRules } from '../../support/git/git-server.ts'
+import { createRepository } from '../../support/git/repository.ts'
 import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
 import { instant, silentLogger, temporaryStorage } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
-async function open(t: TestContext) {
+async function open(t: TestContext, answer: GitServerAnswer = { status: 503 }) {
   const storage = await temporaryStorage(t)
   const dataDir = temporaryDirectory(t)
-  const { url, requests } = await createGitServer(t, { root: dataDir, answer: () => ({ status: 503 }) })
+  const { url, requests } = await createGitServer(t, { root: dataDir, answer: () => answer })
   const row = serviceRow({ repo_url: `${url}/shop`, image: null, auto_deploy: true })
   await storage.services.create(row)
   const id = storage.ids.newId('dlv')
@@ -47,7 +49,7 @@ async function open(t: TestContext) {
   const actors = { spawn }
   const ports = standIn<AutoDeployPorts>({ storage, actors, logger: silentLogger, settings })
   const input = { id: 'aut-1', serviceId: 'svc-1', plan: planOf(row)! }
-  return { storage, requests, spawned, effects: autoDeployEffects(ports), input }
+  return { storage, dataDir, requests, spawned, effects: autoDeployEffects(ports), input }
 }
 
 test('a head that cannot be read answers the deliveries with the reason', async (t) => {
@@ -67,6 +69,31 @@ test('a source that fails differently each time answers a delivery once', async 
   const watched = await effects.watchSource({ ...input, ...former, problem }, t.signal)
   assert.ok('problem' in watched && watched.problem?.message !== problem.message)
   assert.deepEqual(storage.hookDeliveries.openOf('svc-1'), [])
+})
+
+test('a head that its deploy could not read is deployed again, a few times', async (t) => {
+  const { storage, dataDir, effects, input } = await open(t, 'serve')
+  const head = createRepository(t, { root: dataDir, name: 'shop' }).commit('First', { page: 'one' })
+  const source = { kind: 'git', repo_url: null, branch: 'main', commit: head, image: null, deploy_id: null }
+  const unread = { phase: 'fetching', error_code: 'git_remote_unreachable', finished_at: instant }
+  const make = (id: string, status: string, revision: number) => {
+    const { record, ...rest } = transitionOf({ id, kind: 'deploy', revision }, { status })
+    return { ...rest, record: { ...record, source, commit_sha: null, ...unread } }
+  }
+  const watchDeploy = async (id: string, limit: AbortSignal) => {
+    await storage.actors.create(make(id, 'running', 1))
+    const decision = { head, at: instant, deployId: id, reason: 'the branch has a new head', tags: [] }
+    const former = { decision, problem: null, failedAt: null, failures: 0 }
+    const watching = effects.watchSource({ ...input, ...former }, limit)
+    await storage.actors.advance(make(id, 'failed', 2))
+    return watching as Promise<{ isUnread: boolean }>
+  }
+  for (const id of ['dep-1', 'dep-2', 'dep-3', 'dep-4']) {
+    assert.equal((await watchDeploy(id, AbortSignal.timeout(20_000))).isUnread, true)
+    const { deployId, reason } = await effects.decide({ ...input, head, decision: null }, t.signal)
+    assert.deepEqual([deployId?.slice(0, 4), reason], ['dep-', `${id} could not read it`])
+  }
+  await assert.rejects(watchDeploy('dep-5', AbortSignal.timeout(1000)), { name: 'TimeoutError' })
 })
 
 test('nothing is deployed by a verdict about former settings', async (t) => {
