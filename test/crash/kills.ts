@@ -1,5 +1,5 @@
 // Chooses when to kill the daemon: during startup, at any time, right after a request, when an actor reaches
-// a status or phase, or when schedules are due. A wait that takes too long ends: any other moment will do.
+// a status, phase or state, or when schedules are due. A wait that takes too long ends: any other moment will do.
 // Active work is read from the dead daemon's store, the only exact source.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ type Moment = keyof typeof moments
 
 /** When a part of the drill is killed. */
 export interface KillPlan {
-  /** The weights of the moments, and of the statuses and phases to wait for. */
+  /** The weights of the moments, and of the statuses, phases and states to wait for. */
   moments: Record<Exclude<Moment, 'instant'>, number> & { instant?: number }
   statuses: Record<string, number>
   /** The share of kills after requests that waits for the rare ones, which create or delete. */
@@ -32,8 +32,6 @@ export interface Kill {
   underWay: Record<string, number>
 }
 
-/** Kinds of actors whose records have a phase. */
-const phased = ['deploy', 'backup', 'restore']
 const minuteMs = 60_000
 const timeoutMs = 5000
 /** Waiting for the full minute every time would make kills too rare. */
@@ -91,10 +89,14 @@ async function untilStatus({ victim }: Drill, { statuses }: KillPlan, chance: Ch
   try {
     for await (const { event, data } of api.events('/events', { signal: AbortSignal.timeout(timeoutMs) })) {
       if (event !== 'change') continue
-      const { kind, status, id } = JSON.parse(data)
-      if (status === wanted) break
-      if (!phased.includes(kind) || status !== 'running') continue
-      if ((await api.get(`/${kind}s/${id}`)).phase === wanted) break
+      const { status, transition } = JSON.parse(data)
+      const reached = [
+        status,
+        transition?.status,
+        transition?.phase,
+        ...(transition?.state.split(/[. ]/) ?? []),
+      ]
+      if (reached.includes(wanted)) break
     }
   } catch {
     // It did not happen in time, or the daemon ended.
