@@ -1,6 +1,6 @@
 // Chooses when to kill the daemon: during startup, at any time, right after a request, when an actor reaches
-// a status, phase or state, or when schedules are due. A wait that takes too long ends: any other moment will do.
-// Active work is read from the dead daemon's store, the only exact source.
+// a status, phase or state, or when schedules are due. A wait that takes too long ends: any other moment
+// will do. Active work is read from the dead daemon's store, the only exact source.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'

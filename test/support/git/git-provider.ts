@@ -29,8 +29,11 @@ export interface FakeProviderOptions {
   /** The number of repositories in lists. */
   repositories?: number
   /** Replaces the response to a request; null keeps it. */
-  override?: (request: FakeRequest) => FakeResponse | 'hang' | null
+  override?: (request: FakeRequest) => Override | Promise<Override>
 }
+
+/** `cut` closes the connection without a response. */
+export type Override = FakeResponse | 'hang' | 'cut' | null
 
 export interface FakeProvider extends FakeUser {
   url: string
@@ -93,8 +96,9 @@ async function respond(
   const isGit = request.url!.includes('.git/')
   const seen = await readRequest(request, !isGit)
   requests.push(seen)
-  const changed = options.override?.(seen) ?? redirectOf(state, seen)
+  const changed = (await options.override?.(seen)) ?? redirectOf(state, seen)
   if (changed === 'hang') return
+  if (changed === 'cut') return void request.destroy()
   if (changed === null && isGit) return serveIfAllowed(state, seen, options.root!, request, response)
   const answer = changed ?? pageResponse(state, user, seen) ?? (await responseTo(state, seen))
   if (!state.answersLost(seen)) send(response, answer, state)

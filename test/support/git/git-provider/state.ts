@@ -30,6 +30,7 @@ export interface FakeStatus {
   context: string
   description: string
   targetUrl: string
+  createdAt: Date
 }
 
 /** A run of a check of GitHub, a job of GitLab. */
@@ -164,8 +165,8 @@ export function newestStatuses({ statuses }: FakeState, repository: string, sha:
   return own.filter(({ context }, at) => own.findIndex((one) => one.context === context) === at)
 }
 
-export function addStatus(state: FakeState, status: Omit<FakeStatus, 'id'>): FakeStatus {
-  const added = { id: state.statuses.length + 1, ...status }
+export function addStatus(state: FakeState, status: Omit<FakeStatus, 'id' | 'createdAt'>): FakeStatus {
+  const added = { id: state.statuses.length + 1, createdAt: new Date(), ...status }
   state.statuses.push(added)
   return added
 }
