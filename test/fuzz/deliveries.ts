@@ -1,4 +1,4 @@
-// Deliveries of git providers, signed with the secret of a webhook: valid pushes, and what nobody expects.
+// Deliveries of git providers, signed with the secret of a webhook: valid pushes, and broken ones.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { brokenJson, type Content } from './contents.ts'

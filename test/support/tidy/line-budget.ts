@@ -6,10 +6,10 @@ export const lineBudget = {
    * Operations (backups of the server and of disks, doctor, alerts, notifications, audit, shell, copies) take
    * about 11,000. Renewing refused git tokens and reading ssh addresses of groups take about 200.
    * Ends of containers that the engine did not see, and a HAProxy that is restarted during a switch, take
-   * about 60. Automatic deploys take about 1,300, hooks about 900, statuses of commits and waits for checks
+   * about 60. Automatic deploys take about 1,600, hooks about 1,000, statuses of commits and waits for checks
    * about 1,200, deploy keys and Git LFS about 1,100.
    */
-  product: 86_020,
-  /** Pages of the server (alerts, doctor, backups, places, audit) and of automatic deploys take 2,400. */
-  dashboard: 12_680,
+  product: 86_600,
+  /** Pages of the server (alerts, doctor, backups, places, audit) and of automatic deploys take 2,700. */
+  dashboard: 12_970,
 } as const
