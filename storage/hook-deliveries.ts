@@ -84,10 +84,14 @@ export class HookDeliveries {
 
   /** It wakes nothing, and a signed one with the same id is no repetition of it. */
   async keepUnsigned(delivery: HookDelivery): Promise<void> {
-    const [newest] = this.ofService(unsigned, 1)
-    const pauseMs = newest ? Date.parse(delivery.received_at) - Date.parse(newest.received_at) : Infinity
-    if (pauseMs >= 0 && pauseMs < unsignedPauseMs) return
+    const isTooEarly = () => {
+      const [newest] = this.ofService(unsigned, 1)
+      const pauseMs = newest ? Date.parse(delivery.received_at) - Date.parse(newest.received_at) : Infinity
+      return Math.abs(pauseMs) < unsignedPauseMs
+    }
+    if (isTooEarly()) return
     await this.#store.commit(() => {
+      if (isTooEarly()) return
       this.#rows.put(delivery.id, delivery)
       this.#byService.put([unsigned, delivery.id], 1)
       this.#forgetOldest(unsigned, keptUnsigned)

@@ -40,36 +40,44 @@ export interface Push {
 
 /** In constant time. */
 export function isSigned(provider: ProviderName, request: HookRequest, secret: string): boolean {
-  return signatures[provider](request).some(([sent, expected]) => isEqualSecret(sent, expected(secret)))
+  const { sent, expected } = signatures[provider](request)
+  if (sent.length === 0) return false
+  const wanted = expected(secret)
+  return sent.some((one) => isEqualSecret(one, wanted))
 }
 
-type Signature = [sent: string, expected: (secret: string) => string]
+interface Signature {
+  sent: string[]
+  expected(secret: string): string
+}
 
 const hexOf = (body: Buffer) => (secret: string) => createHmac('sha256', secret).update(body).digest('hex')
 
-const signatures: Record<ProviderName, (request: HookRequest) => Signature[]> = {
+const signatures: Record<ProviderName, (request: HookRequest) => Signature> = {
   github({ headers, body }) {
     const [, sent] = /^sha256=([0-9a-f]{64})$/.exec(headers.get('x-hub-signature-256') ?? '') ?? []
-    return sent === undefined ? [] : [[sent, hexOf(body)]]
+    return { sent: sent === undefined ? [] : [sent], expected: hexOf(body) }
   },
   gitea({ headers, body }) {
     const sent = headers.get('x-forgejo-signature') ?? headers.get('x-gitea-signature') ?? ''
-    return /^[0-9a-f]{64}$/.test(sent) ? [[sent, hexOf(body)]] : []
+    return { sent: /^[0-9a-f]{64}$/.test(sent) ? [sent] : [], expected: hexOf(body) }
   },
   gitlab({ headers, body }) {
     const signed = headers.get('webhook-signature')
-    const content = Buffer.concat([
-      Buffer.from(`${headers.get('webhook-id') ?? ''}.${headers.get('webhook-timestamp') ?? ''}.`),
-      body,
-    ])
     // A request that carries a signature is not accepted for its token.
-    if (signed === undefined) return [[headers.get('x-gitlab-token') ?? '', (secret) => secret]]
-    const digest = (secret: string) => createHmac('sha256', keyOf(secret)).update(content).digest('base64')
-    return signed
-      .split(' ')
-      .flatMap((one): Signature[] => (one.startsWith('v1,') ? [[one.slice(3), digest]] : []))
+    if (signed === undefined)
+      return { sent: [headers.get('x-gitlab-token') ?? ''], expected: (secret) => secret }
+    const head = `${headers.get('webhook-id') ?? ''}.${headers.get('webhook-timestamp') ?? ''}.`
+    const ofVersion = signed.split(' ').filter((one) => one.startsWith('v1,'))
+    return {
+      sent: ofVersion.slice(0, maxSignatures).map((one) => one.slice('v1,'.length)),
+      expected: (secret) => createHmac('sha256', keyOf(secret)).update(head).update(body).digest('base64'),
+    }
   },
 }
+
+/** There are two while a secret is being replaced. */
+const maxSignatures = 5
 
 /** A secret of Standard Webhooks is written in base64. */
 function keyOf(secret: string): Buffer | string {

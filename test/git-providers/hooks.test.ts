@@ -54,6 +54,8 @@ test('GitLab sends its token, or a signature that then counts alone', () => {
   const signature = (key: string | Buffer) => createHmac('sha256', key).update(content).digest('base64')
   const signed = { 'webhook-id': 'id-1', 'webhook-timestamp': '1700000000' }
   assert.equal(gitlab({ ...signed, 'webhook-signature': `v1,xx v1,${signature(secret)}` }), true)
+  const sixth = `${'v1,xx '.repeat(5)}v1,${signature(secret)}`
+  assert.equal(gitlab({ ...signed, 'webhook-signature': sixth }), false)
   const key = Buffer.from('a key of some length')
   const standard = `whsec_${key.toString('base64')}`
   assert.equal(gitlab({ ...signed, 'webhook-signature': `v1,${signature(key)}` }, standard), true)

@@ -131,7 +131,7 @@ export const hookRoutes = tagged('Hooks', [
 ])
 
 /** Of bodies that are being received: until one is complete, only the address of its sender is known. */
-const maxHeldBytes = { ofAll: 64 * mebibyte, ofOne: 16 * mebibyte }
+const maxHeldBytes = { ofAll: 64 * mebibyte, ofOne: 8 * mebibyte }
 const held = { ofAll: 0, ofOne: new Map<string, number>() }
 
 async function receiveDelivery(
@@ -267,8 +267,6 @@ function redeliver(call: Call<z.output<typeof DeliveryParams>>): Promise<Deploy>
   assertNotDeleting(row)
   assertNotSuspended(row)
   const source = sourceOf(row, found.after)
-  if (context.git.repositoryKey(row) !== found.repository)
-    throw conflict('this delivery is about another repository')
   if (source?.kind !== 'git' || found.after === null || /^0+$/.test(found.after))
     throw conflict('this delivery names no head to deploy')
   const asked = { trigger: 'push' as const, source, by: requesterOf(call) }
