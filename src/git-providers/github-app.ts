@@ -140,17 +140,18 @@ export async function createInstallationToken(
   return createToken(instance, app, id, repository === null ? {} : { repositories: [repository] })
 }
 
-/** The name of a repository that had another one, as far as the installation reads it. */
-export async function readPresentName(
+/** The path of a repository that had another one, as far as the installation reads it, as in `ada/shop`. */
+export async function readPresentPath(
   instance: Instance,
   app: GithubApp,
   id: number,
-  former: { owner: string; name: string },
+  former: string,
 ): Promise<string> {
   const token = await createToken(instance, app, id, { permissions: { metadata: 'read' } })
-  const path = [former.owner, former.name].map(encodeURIComponent).join('/')
+  const path = former.split('/').map(encodeURIComponent).join('/')
   const url = `${github.apiUrl(instance.baseUrl)}/repos/${path}`
-  return parseResponse(z.object({ name: z.string() }), instance, await ask(instance, { url, token })).name
+  const response = await ask(instance, { url, token })
+  return parseResponse(z.object({ full_name: z.string() }), instance, response).full_name
 }
 
 async function createToken(instance: Instance, app: GithubApp, id: number, json: object): Promise<string> {

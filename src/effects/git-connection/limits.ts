@@ -1,4 +1,4 @@
-// Requests with a connection rest while its provider limits them: otherwise they would prolong the limit.
+// Requests of one kind rest while their provider limits them: otherwise they would prolong the limit.
 import { RetryLater } from '../../errors.ts'
 
 interface Limit {
@@ -9,16 +9,16 @@ interface Limit {
 const limits = new Map<string, Limit>()
 
 /** Throws `RetryLater` without a request as long as an earlier one was limited. */
-export async function withinLimit<T>(connectionId: string, work: () => Promise<T>): Promise<T> {
-  const { error, untilMs = 0 } = limits.get(connectionId) ?? {}
+export async function withinLimit<T>(kind: string, work: () => Promise<T>): Promise<T> {
+  const { error, untilMs = 0 } = limits.get(kind) ?? {}
   const leftMs = untilMs - Date.now()
   if (error && leftMs > 0) throw new RetryLater(error.code, error.message, Math.ceil(leftMs / 1000))
-  limits.delete(connectionId)
+  limits.delete(kind)
   try {
     return await work()
   } catch (error) {
     if (error instanceof RetryLater)
-      limits.set(connectionId, { error, untilMs: Date.now() + error.retryAfterSeconds * 1000 })
+      limits.set(kind, { error, untilMs: Date.now() + error.retryAfterSeconds * 1000 })
     throw error
   }
 }

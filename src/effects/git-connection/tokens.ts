@@ -2,7 +2,7 @@
 // the store; the actor of the connection renews them.
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import { Failure } from '../../errors.ts'
-import { createInstallationToken, type GithubApp, readPresentName } from '../../git-providers/github-app.ts'
+import { createInstallationToken, type GithubApp, readPresentPath } from '../../git-providers/github-app.ts'
 import { providers } from '../../git-providers/providers.ts'
 import { type InvalidReason, invalidReasonOf, ProviderRejection } from '../../git-providers/request.ts'
 import { isoNow } from '../iso-now.ts'
@@ -96,13 +96,17 @@ async function createAppToken(
   const instance = instanceOf(connection, ports.settings.gitHosts)
   const create = (name: string | null) => createInstallationToken(instance, app, installationId, name)
   try {
-    return await withinLimit(connection.id, () =>
+    // Apart from requests about commits: a limit of theirs must not keep the server from cloning.
+    return await withinLimit(`${connection.id} tokens`, () =>
       create(repository).catch(async (error: unknown) => {
         const isUnknown = error instanceof ProviderRejection && error.status === 422
-        if (!isUnknown || repository === null || connection.account === null) throw error
-        const former = { owner: connection.account, name: repository }
-        const name = await readPresentName(instance, app, installationId, former)
-        return name === repository ? Promise.reject(error) : create(name)
+        if (!isUnknown || repository === null) throw error
+        const former = `${connection.account}/${repository}`
+        const refuse = () => Promise.reject(error)
+        const present = await readPresentPath(instance, app, installationId, former).catch(refuse)
+        const [owner = '', name = ''] = present.split('/')
+        const isMoved = owner.toLowerCase() !== connection.account?.toLowerCase()
+        return isMoved || name === repository ? refuse() : create(name)
       }),
     )
   } catch (error) {

@@ -398,6 +398,10 @@ test('the token of an app is for the present name of a repository that was renam
   assert.deepEqual([status, body.connection_id, body.branches], [200, id, ['main']])
   fake.state.uninstalledRepositories.push('other')
   assert.match((await branches('other')).body.detail as string, /ada supplied no token: .*not accessible/)
+  assert.equal((await api.call('GET', `${git}/connections/${id}`)).body.status, 'connected')
+  fake.state.renamed.set('ada/gone', 'eve/store')
+  fake.state.uninstalledRepositories.push('gone')
+  assert.match((await branches('gone')).body.detail as string, /ada supplied no token: .*not accessible/)
 })
 
 test('a limit of GitHub holds for the tokens of all repositories of an app', async (t) => {

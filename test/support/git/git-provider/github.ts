@@ -80,7 +80,9 @@ function repositoryResponse(
   const { pathname, searchParams } = new URL(path, state.url)
   const [, repository = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)(?:\/(.+))?$/.exec(pathname) ?? []
   if (!readsRepository(token, repository)) return notFound
-  if (rest === '') return { status: 200, body: { id: 1, name: repository.split('/')[1] } }
+  const isHidden = state.uninstalledRepositories.includes(repository.split('/')[1]!)
+  if (isHidden && token.kind === 'installation') return notFound
+  if (rest === '') return { status: 200, body: { id: 1, full_name: repository } }
   const [, created] = /^statuses\/([0-9a-f]+)$/.exec(rest) ?? []
   if (created !== undefined && method === 'POST') {
     if (!may(token, 'statuses', ['write'])) return token.kind === 'installation' ? forbidden : notFound
