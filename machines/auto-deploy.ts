@@ -44,14 +44,16 @@ interface PlannedSlot extends ServiceSlot {
 /** The settings of the service changed; null when the service was removed. */
 export interface PlanChange extends SlotOutput {
   plan: AutoDeployPlan | null
+  /** The source has another address and is the same. */
+  isRenamed: boolean
 }
 
 /** Without a problem, the source has this head: the commit of a branch, or the digest of an image. */
 export interface Look extends SlotOutput {
   head: string | null
   problem: { code: string; message: string; details?: ProblemDetails } | null
-  /** It is the known head, and its deploy could not read it. */
-  isUnread?: boolean
+  /** It is the known head, and is decided about again: nothing has brought it. */
+  isAgain?: boolean
 }
 
 export type Watched = PlanChange | Look
@@ -77,7 +79,9 @@ export interface Verdict extends SlotOutput {
   reason: string
   isOutdated: boolean
   /** The highest tags of the source, the highest one first; empty if it has no tags to follow. */
-  tags: string[]
+  tags: Tag[]
+  /** The deploy that brings what is watched; null if none does. */
+  reliesOn: string | null
 }
 
 /** Not begun: the settings have changed since the verdict. */
@@ -86,13 +90,20 @@ export interface Begun extends SlotOutput {
 }
 
 /** What was decided about a head. */
+export interface Tag {
+  name: string
+  commit: string
+}
+
 export interface Decision {
   head: string
   at: string
   deployId: string | null
   reason: string
   /** Those of the verdict: a tag that was among them is not new if it becomes the highest one. */
-  tags: string[]
+  tags: Tag[]
+  /** The deploy that brings what is watched. If it fails, the head is decided about again. */
+  reliesOn: string | null
 }
 
 export interface AutoDeployContext extends AutoDeployInput {
@@ -138,7 +149,7 @@ const autoDeploy = setup({
     isWaiting: ({ context }) => context.waiting !== null,
     isGone: (_, watched: Watched | ChecksLook) => 'plan' in watched && watched.plan === null,
     hasNews: ({ context: { decision } }, watched: Watched | ChecksLook) =>
-      'head' in watched && watched.head !== null && (watched.head !== decision?.head || !!watched.isUnread),
+      'head' in watched && watched.head !== null && (watched.head !== decision?.head || !!watched.isAgain),
     havePassed: (_, watched: Watched | ChecksLook) =>
       'checks' in watched && watched.checks.outcome === 'passed',
     waits: ({ context }, { deployId }: Verdict) =>
@@ -150,12 +161,13 @@ const autoDeploy = setup({
   actions: {
     recordPlan: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('plan' in watched) || watched.plan === null) return context
-      const isMoved = watched.plan.source !== context.plan.source
+      const isElsewhere = watched.plan.source !== context.plan.source
+      const isOther = isElsewhere && !watched.isRenamed
       const { obstacle, waitsForChecks } = watched.plan
       // A head that waited is decided about again.
       const hasWaited = context.waiting !== null && (obstacle !== null || !waitsForChecks)
-      const nothing = (isMoved || hasWaited) && { decision: null, ...solved, ...noWait }
-      const deed = isMoved ? `follows ${watched.plan.source}` : null
+      const nothing = (isOther || hasWaited) && { decision: null, ...solved, ...noWait }
+      const deed = isElsewhere ? `follows ${watched.plan.source}` : null
       return { ...nothing, failedAt: null, plan: watched.plan, deed }
     }),
     recordLook: assign(({ context }, watched: Watched | ChecksLook) => {
@@ -164,13 +176,13 @@ const autoDeploy = setup({
       if (problem !== null) return failed(context, { ...problem, at })
       const deed = head === null ? 'found no version yet' : `found ${head}`
       // A new head may still be impossible to fetch: its verdict shows that it is not.
-      const isNew = head !== null && head !== context.decision?.head
+      const isNew = head !== null && (head !== context.decision?.head || watched.isAgain)
       return { ...(!isNew && solved), ...noWait, found: head, deed }
     }),
     recordWait: assign(({ context }, { at, tags }: Verdict) => {
       const head = context.found!
       const waiting: Wait = { head, since: at, outcome: 'pending' }
-      const decision = { head, at, deployId: null, reason: waitReason, tags }
+      const decision = { head, at, deployId: null, reason: waitReason, tags, reliesOn: null }
       return { ...solved, decision, waiting, found: null, deed: waitReason }
     }),
     recordChecks: assign(({ context }, watched: Watched | ChecksLook) => {
@@ -189,12 +201,12 @@ const autoDeploy = setup({
         deed: reason,
       }
     }),
-    recordVerdict: assign(({ context }, { deployId, reason: why, at, tags }: Verdict) => {
+    recordVerdict: assign(({ context }, { deployId, reason: why, at, tags, reliesOn }: Verdict) => {
       const reason = deployId === null ? why : (context.passed ?? why)
       return {
         ...solved,
         ...noWait,
-        decision: { head: context.found!, at, deployId, reason, tags },
+        decision: { head: context.found!, at, deployId, reason, tags, reliesOn },
         found: null,
         deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
       }

@@ -96,6 +96,8 @@ export interface ServiceRow extends ServiceSettings {
   branch_learnt?: boolean
   /** The connection that read its repository last. Missing if it never was one of several. */
   read_with?: string
+  /** When the server followed its repository to the present address, and the former one. */
+  renamed?: { at: string; from: string }
   degraded: boolean
   deleting: boolean
   created_at: string

@@ -43,6 +43,11 @@ export function isUndecided(service: PlannedService): boolean {
   return service.repo_url !== null && !service.auto_deploy && service.poll_seconds === undefined
 }
 
+/** Whether the present plan is the former one, of a repository that was renamed since. */
+export function isRenamed({ renamed, ...service }: ServiceRow, former: AutoDeployPlan): boolean {
+  return renamed !== undefined && sourceTextOf({ ...service, repo_url: renamed.from }) === former.source
+}
+
 export function isSamePlan(one: AutoDeployPlan, other: AutoDeployPlan): boolean {
   return isDeepStrictEqual(one, other)
 }

@@ -11,7 +11,7 @@ import { createService, daemonSuite } from '../support/daemon/suite.ts'
 import { startRegistry } from '../support/docker/registry.ts'
 import { createGitProvider } from '../support/git/git-provider.ts'
 import { createGitServer } from '../support/git/git-server.ts'
-import { createRepository } from '../support/git/repository.ts'
+import { createRepository, runTestGit } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 import { sized } from '../support/system/drill-size.ts'
 
@@ -174,6 +174,12 @@ test('a tag that is deleted takes nothing back, and a new one after it is deploy
   repository.git('tag', 'v2.1', older)
   await look()
   assert.equal((await decided(older)).reason, 'v2.1 is the highest tag')
+
+  repository.git('tag', '--delete', 'v2.1', 'v2.0')
+  const again = push('Again', { 'www/index.html': 'again' })
+  repository.git('tag', 'v2.0', again)
+  await look()
+  assert.equal((await decided(again)).reason, 'v2.0 is the highest tag')
 })
 
 test('only changes of watched paths are deployed, compared with what serves', async (t) => {
@@ -200,7 +206,10 @@ test('a watched change whose deploy fails is brought by the next push', async (t
   const docs = push('Docs', { 'docs/a.md': 'a' })
   await look()
   assert.equal((await finishedDeploy(suite.api, deploy_id)).status, 'failed')
-  const next = await decided(docs)
+  const next = await until('the second decision', async () => {
+    const decision = await decided(docs)
+    return decision.deploy_id !== null && decision
+  })
   assert.equal(next.reason, 'it changes Dockerfile')
   assert.equal((await finishedDeploy(suite.api, next.deploy_id)).commit_sha, docs)
 })
@@ -377,6 +386,20 @@ test('a service follows a repository that is renamed at its provider', async (t)
   const history: Body[] = await api.get(`/actors/${actor_id}/history`)
   assert.ok(history.some(({ phase }) => phase === `follows ${moved} main`))
   assert.equal((await api.get('/services/renamed/deploys')).length, 1)
+
+  // A server that renames it all the time is not followed each time.
+  renameSync(join(root, 'team', 'store.git'), join(root, 'team', 'other.git'))
+  provider.state.renamed.set('team/store', 'team/other').delete('ada/shop')
+  provider.state.publicRepositories.push('team/other')
+  const other = join(root, 'team', 'other.git')
+  runTestGit(other, ['commit', '--quiet', '--allow-empty', '--message', 'Two'])
+  const head = runTestGit(other, ['rev-parse', 'HEAD'])
+  await api.call('PATCH', '/services/renamed', { poll_seconds: 1002 })
+  await until('the decision about the push', async () => {
+    const { auto_deploys } = await api.get('/services/renamed')
+    return auto_deploys.decision?.head === head
+  })
+  assert.equal((await api.get('/services/renamed')).repo_url, moved)
   await api.call('DELETE', '/services/renamed')
 })
 

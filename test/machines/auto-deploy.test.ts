@@ -127,7 +127,7 @@ const views: Record<string, () => Telling> = {
   }),
   'decides again about a head that its deploy could not read': () => ({
     effects: {
-      watchSource: inTurn(found('a1'), { ...found('a1'), isUnread: true }),
+      watchSource: inTurn(found('a1'), { ...found('a1'), isAgain: true }),
       decide: inTurn(deploys),
       beginDeploy: inTurn({ at, isBegun: true }),
     },
@@ -201,6 +201,35 @@ const views: Record<string, () => Telling> = {
     },
     states: ['watching', 'deciding', 'watching'],
     record: { ...asMade, phase: 'follows https://git.test/other', source: 'https://git.test/other' },
+  }),
+  'keeps what it knew of a source that was renamed': () => ({
+    effects: {
+      watchSource: inTurn(found('a1'), {
+        ...planned({ ...plan, source: 'https://git.test/renamed' }),
+        isRenamed: true,
+      }),
+      decide: inTurn(skips),
+    },
+    states: ['watching', 'deciding', 'watching'],
+    record: {
+      ...asMade,
+      phase: 'follows https://git.test/renamed',
+      source: 'https://git.test/renamed',
+      decision: { ...deployed, deploy_id: null, reason: skips.reason },
+    },
+  }),
+  'still fails when a head can be listed but not fetched': () => ({
+    effects: {
+      watchSource: inTurn(found('a1'), failed(), { ...found('a1'), isAgain: true }),
+      decide: inTurn(skips),
+    },
+    states: ['watching', 'deciding', 'watching', 'deciding'],
+    record: {
+      ...failing,
+      status: 'deciding',
+      phase: 'found a1',
+      decision: { ...deployed, deploy_id: null, reason: skips.reason },
+    },
   }),
   'waits for checks': () => ({
     from: onChecks,

@@ -64,13 +64,14 @@ async function readBranch(place: Place, branch: string | null) {
 function renamedTo(storage: Storage, service: ServiceRow, repository: RepositoryUrl): string | null {
   const known = parseRepositoryUrl(service.repo_url!)
   const isRenamed = isSameOrigin(known, repository) && repositoryKey(known) !== repositoryKey(repository)
-  return isRenamed && servingOf(storage, service, known.url) !== null ? repository.url : null
+  const isServed = [known, repository].every(({ url }) => servingOf(storage, service, url) !== null)
+  return isRenamed && isServed ? repository.url : null
 }
 
 async function placeOf(ports: AutoDeployPorts, service: ServiceRow, marker: string, signal: AbortSignal) {
   const { localRepositories, gitHosts: hostRules } = ports.settings
   const wanted = parseRepositoryUrl(service.repo_url!)
-  const access = await accessForService(ports, service, wanted, () => undefined)
+  const access = await accessForService(ports, service, wanted, { isTrusted: true, signal })
   return { ...access, localRepositories, hostRules, marker, signal }
 }
 

@@ -47,7 +47,7 @@ export function openPlaces(): Places {
     const shared = waiting.get(key)
     if (shared !== undefined) {
       const outcome = await abortable(shared, signal)
-      if ('value' in outcome) return outcome.value as Awaited<ReturnType<typeof work>>
+      if ('value' in outcome) return outcome.value as never
       if (outcome.wasEnded) return places(service, wish, work)
       throw outcome.error
     }
@@ -70,8 +70,9 @@ export function sharedKey(storage: Storage, service: ServiceRow, ...what: (strin
   const { id, image, repo_url, use_git_connection = true } = service
   if (image !== null) return JSON.stringify([image])
   const isOwn = parseRepositoryUrl(repo_url!).kind === 'ssh' || storage.credentials.get(id) !== null
-  if (isOwn || servingOf(storage, service, repo_url)?.isCertain === false) return null
-  return JSON.stringify([repo_url, use_git_connection, ...what])
+  const serving = servingOf(storage, service, repo_url)
+  if (isOwn || serving?.isCertain === false) return null
+  return JSON.stringify([repo_url, use_git_connection, serving?.connection.id, ...what])
 }
 
 /** Empty for a path of this host. */

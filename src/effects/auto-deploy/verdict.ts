@@ -2,14 +2,14 @@
 // what the service watches.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Decision, Verdict } from '../../../machines/auto-deploy.ts'
+import type { Decision, Tag, Verdict } from '../../../machines/auto-deploy.ts'
 import type { RecordOf } from '../../../storage/actors/actors.ts'
 import type { Storage } from '../../../storage/index.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
 import { asksForNoDeploy } from '../../domain/auto-deploys.ts'
+import { commitOf } from '../../domain/commit-reports.ts'
 import { type PushedChanges, readPushedChanges } from '../../git/pushed-changes.ts'
-import type { Tag } from '../../git/remote.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
 import { reapProcesses } from '../../process-groups.ts'
 import { count } from '../../quantities.ts'
@@ -32,7 +32,7 @@ interface HeadInput {
 
 type Decided = Omit<Verdict, 'at'>
 
-export const outdated: Decided = { deployId: null, reason: '', isOutdated: true, tags: [] }
+export const outdated: Decided = { deployId: null, reason: '', isOutdated: true, tags: [], reliesOn: null }
 
 /** Throws what a fetch throws. */
 export async function decide(
@@ -45,46 +45,47 @@ export async function decide(
   const service = storage.services.get(serviceId)
   if (!service || service.deleting) return outdated
   const newest = newestAttempt(storage, serviceId)
-  const waitWhile = async (deployId: string, isSo: (deploy: RecordOf<'deploy'>) => boolean) => {
+  if (newest !== null && isUnknown(newest)) {
     await waitForCommit(storage.changes, serviceId, signal, () => {
-      const now = storage.actors.record<'deploy'>(deployId)
-      return now !== null && isSo(now) ? null : true
+      const now = storage.actors.record<'deploy'>(newest.id)
+      return now !== null && isUnknown(now) ? null : true
     })
     return outdated
   }
-  if (newest !== null && isUnknown(newest)) return waitWhile(newest.id, isUnknown)
   const tags = await tagsOf(ports, places, service, id, signal)
-  if (tags !== null && tags[0]?.commit !== head) return outdated
-  const names = tags?.map(({ name }) => name) ?? []
-  const noDeploy = (reason: string): Decided => ({ deployId: null, reason, isOutdated: false, tags: names })
+  const [tag] = tags
+  if (service.tag_pattern && tag?.commit !== head) return outdated
+  const decided = { isOutdated: false, tags, reliesOn: null }
+  const noDeploy = (reason: string): Decided => ({ ...decided, deployId: null, reason })
   const same = newest !== null && versionOf(newest) === head ? newest : null
   if (same !== null && !isUnread(same)) return noDeploy(`${same.id} has this version`)
   // Its version would have been this one.
   if (decision === null && newest !== null && hasWithdrawn(newest, service))
     return noDeploy(`${newest.id} was canceled`)
-  const [tag] = names
   const [former, ...lower] = decision?.tags ?? []
-  if (tag !== undefined && lower.includes(tag))
-    return noDeploy(`${former} was deleted, which takes nothing back`)
-  const news = tag === undefined ? newsOfBranch(storage, serviceId, head) : `${tag} is the highest tag`
-  const { isSkipped, reason, unless } =
-    service.image === null ? await judgePush(ports, places, service, { id, head, news }, signal) : movedTag
-  if (unless !== undefined) return waitWhile(unless, isUnfinished)
-  if (isSkipped) return noDeploy(reason)
+  if (lower.some(({ name, commit }) => name === tag?.name && commit === head))
+    return noDeploy(`${former!.name} was deleted, which takes nothing back`)
+  const news = tag ? `${tag.name} is the highest tag` : newsOfBranch(storage, serviceId, head)
+  const {
+    isSkipped,
+    reason,
+    reliesOn = null,
+  } = service.image === null ? await judgePush(ports, places, service, { id, head, news }, signal) : movedTag
+  if (isSkipped) return { ...noDeploy(reason), reliesOn }
   const deployId = storage.ids.newId('dep')
-  return { deployId, reason: same ? `${same.id} could not read it` : reason, isOutdated: false, tags: names }
+  return { ...decided, deployId, reason: same ? `${same.id} could not read it` : reason }
 }
 
-/** Null if the service follows none. */
+/** Empty if the service follows none. */
 async function tagsOf(
   ports: AutoDeployPorts,
   places: Places,
   service: ServiceRow,
   marker: string,
   signal: AbortSignal,
-): Promise<Tag[] | null> {
+): Promise<Tag[]> {
   const { tag_pattern: pattern } = service
-  if (!pattern) return null
+  if (!pattern) return []
   const key = sharedKey(ports.storage, service, 'tags', pattern)
   return places(service, { key, signal }, () => readTags(ports, service, marker, signal))
 }
@@ -113,7 +114,7 @@ interface Judgement {
   isSkipped: boolean
   reason: string
   /** A deploy that brings what is watched. If it fails, nothing has brought it. */
-  unless?: string
+  reliesOn?: string
 }
 
 const movedTag: Judgement = { isSkipped: false, reason: 'the tag has another image' }
@@ -127,7 +128,7 @@ async function judgePush(
 ): Promise<Judgement> {
   const { watch_paths: watched } = service
   const former = watched.length === 0 ? null : baseOf(ports.storage, service)
-  const base = former?.commit_sha ?? null
+  const base = former && commitOf(former)
   const key = sharedKey(ports.storage, service, 'changes', head, base)
   const { message, paths } = await places(service, { key, signal }, () =>
     readChanges(ports, service, { id, head, base }, signal),
@@ -144,7 +145,7 @@ async function judgePush(
   return {
     isSkipped: true,
     reason: `it changes nothing that is watched, only ${count(paths.length, 'other file')}`,
-    ...(former && isUnfinished(former) && { unless: former.id }),
+    ...(former && isUnfinished(former) && { reliesOn: former.id }),
   }
 }
 
@@ -160,7 +161,7 @@ async function readChanges(
   await mkdir(directory, { recursive: true })
   const within = AbortSignal.any([signal, AbortSignal.timeout(deployLimits.fetchMs)])
   const wanted = parseRepositoryUrl(service.repo_url!)
-  const access = await accessForService(ports, service, wanted, () => undefined)
+  const access = await accessForService(ports, service, wanted, { isTrusted: true, signal: within })
   const place = { ...access, directory, localRepositories, hostRules, marker: id }
   try {
     return await guardDirectory(ports, { what: 'a fetch', directory: dataDir }, within, (bound) =>

@@ -1,13 +1,20 @@
 // Watches the source of a service: looks now, after each delivery of a push, and at each poll. Only news ends
 // the watch, so that polls leave nothing in the store.
-import type { AutoDeployPlan, PlanChange, Watched, WatchedContext } from '../../../machines/auto-deploy.ts'
+import type {
+  AutoDeployPlan,
+  Decision,
+  PlanChange,
+  Watched,
+  WatchedContext,
+} from '../../../machines/auto-deploy.ts'
 import type { Problem } from '../../../machines/problem.ts'
 import type { HookDecision } from '../../../storage/hook-deliveries.ts'
 import type { ServiceRow } from '../../../storage/services.ts'
 import { waitForWake } from '../../async/wait-for-wake.ts'
-import { isSamePlan, planOf } from '../../domain/auto-deploys.ts'
+import { isRenamed, isSamePlan, planOf } from '../../domain/auto-deploys.ts'
 import { codeOf, Failure, messageOf } from '../../errors.ts'
 import { listConnections } from '../git-connection/instance.ts'
+import { forgetReader } from '../git-connection/service-access.ts'
 import { isoNow } from '../iso-now.ts'
 import { isUnread, newestAttempt, unreadCount } from './attempts.ts'
 import { readHead } from './head.ts'
@@ -43,8 +50,11 @@ export async function watchSource(
   let { failures } = input
   let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + retryMs(failures)
   return followPlan<Watched>(ports, input, signal, async (service, isWoken) => {
-    const againAt = problem === null ? againAtOf(ports, service.id, decision) : Number.POSITIVE_INFINITY
-    const waitMs = Math.min(dueAt, againAt) - Date.now()
+    const againAt = againAtOf(ports, service.id, decision)
+    // A look that succeeds does not solve what a fetch failed with.
+    const nextAt =
+      problem !== null && againAt < Infinity ? Math.max(dueAt, againAt) : Math.min(dueAt, againAt)
+    const waitMs = nextAt - Date.now()
     const asked = hookDeliveries.openOf(service.id)
     // Something changed, which may be the remedy.
     const isAsked = asked.length > 0 || (isWoken && problem !== null)
@@ -55,8 +65,7 @@ export async function watchSource(
     const isNews = found.problem === null && (problem !== null || !isSame || isAgain)
     // A verdict answers them too; left open, they would ask again at once.
     if (asked.length > 0 && !isNews) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
-    if (isNews || found.problem?.message !== problem?.message)
-      return { ...found, isUnread: isAgain, at: isoNow() }
+    if (isNews || found.problem?.message !== problem?.message) return { ...found, isAgain, at: isoNow() }
     if (found.problem !== null) failures++
     const pauseMs = found.problem ? retryMs(failures) : plan.pollSeconds * 1000 || maxPauseMs
     dueAt = Date.now() + pauseMs
@@ -67,13 +76,18 @@ export async function watchSource(
 /** More would only repeat what keeps failing, as a submodule that the account may not read. */
 const maxUnread = 5
 
-/** When a head is deployed again that its deploy could not read. Never, if it was read or read too often. */
-function againAtOf({ storage }: AutoDeployPorts, serviceId: string, decision: WatchedContext['decision']) {
-  const deploy = decision?.deployId ? storage.actors.record<'deploy'>(decision.deployId) : null
+/**
+ * When the head is decided about again: its deploy could not read it, or the deploy that it relies on failed.
+ * Never, if nothing is missing, or after too many attempts.
+ */
+function againAtOf({ storage }: AutoDeployPorts, serviceId: string, decision: Decision | null): number {
+  const deployOf = (id: string | null | undefined) => (id ? storage.actors.record<'deploy'>(id) : null)
+  if (deployOf(decision?.reliesOn)?.status === 'failed') return 0
+  const deploy = deployOf(decision?.deployId)
   if (deploy === null || !isUnread(deploy) || newestAttempt(storage, serviceId)?.id !== deploy.id)
-    return Number.POSITIVE_INFINITY
+    return Infinity
   const count = unreadCount(storage, serviceId)
-  return count < maxUnread ? Date.parse(deploy.finished_at!) + retryMs(count) : Number.POSITIVE_INFINITY
+  return count < maxUnread ? Date.parse(deploy.finished_at!) + retryMs(count) : Infinity
 }
 
 /** To deliveries that brought nothing new. */
@@ -131,7 +145,8 @@ export async function followPlan<Outcome extends object>(
       signal.throwIfAborted()
       const service = storage.services.get(serviceId)
       const current = planOf(service)
-      if (!service || !current || !isSamePlan(current, plan)) return { at: isoNow(), plan: current }
+      if (!service || !current || !isSamePlan(current, plan))
+        return { at: isoNow(), plan: current, isRenamed: service !== null && isRenamed(service, plan) }
       const wasWoken = isWoken
       isWoken = false
       hasFailed = false
@@ -168,15 +183,22 @@ export async function lookAt(
     if (movedTo !== null) await followMove(ports, service, movedTo)
     return { head: version ?? decision?.head ?? null, problem: null }
   } catch (error) {
-    return { head: null, problem: problemOf(error, signal) }
+    const problem = problemOf(error, signal)
+    if (service.read_with) await forgetReader(ports.storage, service)
+    return { head: null, problem }
   }
 }
 
+/** A server that renames a repository more often would keep this one busy. */
+const movePauseMs = 60 * 60_000
+
 /** Its reports and checks need the present address, and a stranger may take the former one. */
 async function followMove({ storage, logger }: AutoDeployPorts, service: ServiceRow, repo_url: string) {
-  const former = service.repo_url
-  await storage.services.update(service.id, (row) => (row.repo_url === former ? { ...row, repo_url } : row))
-  logger.info({ service: service.name, from: former, to: repo_url }, 'the repository of a service has moved')
+  const { name, id, repo_url: from, renamed: former } = service
+  if (from === null || Date.now() - Date.parse(former?.at ?? '') < movePauseMs) return
+  const renamed = { at: isoNow(), from }
+  await storage.services.update(id, (row) => (row.repo_url === from ? { ...row, repo_url, renamed } : row))
+  logger.info({ service: name, from, to: repo_url }, 'the repository of a service has moved')
 }
 
 /** A failure is a result, because the source may be read again later. A bug is not. */

@@ -6,7 +6,7 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { KeyedMutex } from '../../async/keyed-mutex.ts'
 import { Failure } from '../../errors.ts'
 import { listBranches } from '../../git/remote.ts'
-import { parseRepositoryUrl, repositoryKey } from '../../git/repository.ts'
+import { parseRepositoryUrl } from '../../git/repository.ts'
 import { parseBaseUrl } from '../../git-providers/base-url.ts'
 import { installationRepositories } from '../../git-providers/github.ts'
 import type { RepositoryList } from '../../git-providers/provider.ts'
@@ -59,8 +59,6 @@ export interface GitAccounts {
   /** The connection that clones the repository of the service; null without one. */
   servingId(service: Pick<ServiceRow, 'id' | 'read_with' | 'repo_url' | 'use_git_connection'>): string | null
   receive(sent: SentDelivery): Promise<ReceivedDelivery>
-  /** What deliveries call the repository of a service; null without one. */
-  repositoryKey(service: Pick<ServiceRow, 'repo_url'>): string | null
   /** The secret of the webhook of a connection, and whether its app is registered with it. */
   hookSecret(id: string): { secret: string; isRegistered: boolean }
 }
@@ -76,7 +74,6 @@ export function openGitAccounts(ports: GitAccountsPorts): GitAccounts {
       compareUrlAt(listConnections(ports.storage), parseRepositoryUrl(repoUrl), from, to),
     servingId: (service) => servingIdOf(ports.storage, service),
     receive: (sent) => receiveDelivery(ports.storage, sent),
-    repositoryKey: ({ repo_url: url }) => url && repositoryKey(parseRepositoryUrl(url)),
     hookSecret: (id) => hookSecretOf(ports.storage, id),
   }
 }
@@ -170,11 +167,10 @@ async function listRepositories(ports: GitAccountsPorts, id: string): Promise<Re
 }
 
 async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<RemoteBranches> {
-  const { repository, credentials, connection, problem } = await accessRepository(
-    ports,
-    parseRepositoryUrl(repoUrl),
-    null,
-  )
+  const { signal } = new AbortController()
+  const wanted = parseRepositoryUrl(repoUrl)
+  const request = { readWith: null, isTrusted: false, signal }
+  const { repository, credentials, connection, problem } = await accessRepository(ports, wanted, request)
   const remote = {
     repository: { ...repository, credentials: null },
     credentials,
@@ -183,7 +179,7 @@ async function readBranches(ports: GitAccountsPorts, repoUrl: string): Promise<R
     localRepositories: ports.settings.localRepositories,
     hostRules: ports.settings.gitHosts,
     marker: 'branches',
-    signal: new AbortController().signal,
+    signal,
   }
   const { branches, defaultBranch } = await listBranches(remote).catch((error: unknown) => {
     throw toBranchesFailure(error)

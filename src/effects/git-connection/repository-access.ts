@@ -30,14 +30,22 @@ export interface RepositoryAccess {
   problem: string | null
 }
 
+export interface AccessRequest {
+  /** The connection that was found for the repository before. */
+  readWith: string | null
+  /** Whether that one is taken without a try. */
+  isTrusted: boolean
+  signal: AbortSignal
+}
+
 /**
  * Never rejects because of a provider: a repository may be public. A repository of another owner, such as a
- * group, is read with a connection that may read it. `readWith` is the one that was found for it before.
+ * group, is read with a connection that may read it.
  */
 export async function accessRepository(
   ports: GitConnectionPorts,
   repository: RepositoryUrl,
-  readWith: string | null,
+  { readWith, isTrusted, signal }: AccessRequest,
 ): Promise<RepositoryAccess> {
   const access = { repository, credentials: repository.credentials, connection: null, problem: null }
   if (repository.credentials) return access
@@ -47,7 +55,8 @@ export async function accessRepository(
   for (const { connection, url, isOwner } of serving) {
     const one = { ...access, ...(await accessWith(ports, connection, url)) }
     const isOnly = serving.length === 1 && !isSsh
-    if (isOnly || isOwner || (await isReadable(ports, one))) return one
+    const isKnown = isTrusted && connection.id === readWith && one.problem === null
+    if (isOnly || isOwner || isKnown || (await isReadable(ports, one, signal))) return one
     first ??= one
   }
   // Over ssh, there may be a key for it.
@@ -73,14 +82,17 @@ async function accessWith(
 async function isReadable(
   { settings }: GitConnectionPorts,
   { repository, credentials, problem }: RepositoryAccess,
+  signal: AbortSignal,
 ): Promise<boolean> {
   if (problem !== null) return false
-  const { signal } = new AbortController()
   const { gitHosts: hostRules } = settings
   const remote = { repository, credentials, ssh: null, localRepositories: [], hostRules, signal }
   return listBranches({ ...remote, marker: 'access' }).then(
     () => true,
-    () => false,
+    () => {
+      signal.throwIfAborted()
+      return false
+    },
   )
 }
 

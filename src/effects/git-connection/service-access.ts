@@ -9,16 +9,26 @@ import type { SshAccess } from '../../git/ssh.ts'
 import { sshAccessOf } from './deploy-keys.ts'
 import { listConnections } from './instance.ts'
 import type { GitConnectionPorts } from './ports.ts'
-import { accessRepository, findServing, type RepositoryAccess, titleOf } from './repository-access.ts'
+import {
+  type AccessRequest,
+  accessRepository,
+  findServing,
+  type RepositoryAccess,
+  titleOf,
+} from './repository-access.ts'
 
 type ServiceAccess = RepositoryAccess & { ssh: SshAccess }
 
-/** `say` gets a line about how the repository is read. */
+interface ServiceAccessRequest extends Pick<AccessRequest, 'isTrusted' | 'signal'> {
+  /** Gets a line about how the repository is read. */
+  say?(line: string): void
+}
+
 export async function accessForService(
   ports: GitConnectionPorts,
   service: ServiceRow,
   repository: RepositoryUrl,
-  say: (line: string) => void,
+  { say = () => undefined, ...request }: ServiceAccessRequest,
 ): Promise<ServiceAccess> {
   const ssh = sshAccessOf(ports.storage, service)
   const own = { repository, credentials: null, connection: null, problem: null, ssh }
@@ -33,7 +43,8 @@ export async function accessForService(
     say(`the repository is read without a git connection, as this service is set; ${remedy}`)
     return own
   }
-  const access = { ...(await accessRepository(ports, repository, service.read_with ?? null)), ssh }
+  const { read_with: readWith = null } = service
+  const access = { ...(await accessRepository(ports, repository, { ...request, readWith })), ssh }
   if (access.connection === null) return access
   await rememberReader(ports.storage, service, repository, access.connection.id)
   if (access.problem === null) say(`reading the repository with ${titleOf(access.connection)}`)
@@ -47,6 +58,11 @@ async function rememberReader(storage: Storage, service: ServiceRow, repository:
   const isOneOfSeveral = findServing(listConnections(storage), repository, readWith).length > 1
   if (!isOneOfSeveral || readWith === id || !storage.services.get(service.id)) return
   await storage.services.update(service.id, (row) => ({ ...row, read_with: id }))
+}
+
+/** The next read tries all connections again. */
+export async function forgetReader(storage: Storage, { id }: ServiceRow): Promise<void> {
+  if (storage.services.get(id)) await storage.services.update(id, ({ read_with: _, ...row }) => row)
 }
 
 interface Serving {

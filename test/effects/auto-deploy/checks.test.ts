@@ -50,7 +50,7 @@ async function openWait(t: TestContext, provider: ProviderName | null) {
         id: 'aut-1',
         serviceId: service.id,
         plan: planOf(row)!,
-        decision: { head, at: minutes(0), deployId: null, reason, tags: [] },
+        decision: { head, at: minutes(0), deployId: null, reason, tags: [], reliesOn: null },
         problem: null,
         failedAt: null,
         failures: 0,

@@ -82,14 +82,21 @@ test('a head that its deploy could not read is deployed again, a few times', asy
   }
   const watchDeploy = async (id: string, limit: AbortSignal) => {
     await storage.actors.create(make(id, 'running', 1))
-    const decision = { head, at: instant, deployId: id, reason: 'the branch has a new head', tags: [] }
+    const decision = {
+      head,
+      at: instant,
+      deployId: id,
+      reason: 'the branch has a new head',
+      tags: [],
+      reliesOn: null,
+    }
     const former = { decision, problem: null, failedAt: null, failures: 0 }
     const watching = effects.watchSource({ ...input, ...former }, limit)
     await storage.actors.advance(make(id, 'failed', 2))
-    return watching as Promise<{ isUnread: boolean }>
+    return watching as Promise<{ isAgain: boolean }>
   }
   for (const id of ['dep-1', 'dep-2', 'dep-3', 'dep-4']) {
-    assert.equal((await watchDeploy(id, AbortSignal.timeout(20_000))).isUnread, true)
+    assert.equal((await watchDeploy(id, AbortSignal.timeout(20_000))).isAgain, true)
     const { deployId, reason } = await effects.decide({ ...input, head, decision: null }, t.signal)
     assert.deepEqual([deployId?.slice(0, 4), reason], ['dep-', `${id} could not read it`])
   }

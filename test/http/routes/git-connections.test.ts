@@ -361,7 +361,7 @@ test('the deploy key of a service comes before a connection, for its ssh address
     ports as unknown as GitConnectionPorts,
     service,
     parseRepositoryUrl(service.repo_url!),
-    (line) => lines.push(line),
+    { say: (line) => void lines.push(line), isTrusted: true, signal: t.signal },
   )
   assert.deepEqual([repository.url, connection, ssh.key === null], [service.repo_url, null, false])
   assert.deepEqual(lines, ['reading the repository with the deploy key of the service'])

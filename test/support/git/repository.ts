@@ -72,7 +72,7 @@ function writeFile(path: string, content: string | { symlink: string }): void {
   else symlinkSync(content.symlink, path)
 }
 
-function runTestGit(cwd: string, args: string[]): string {
+export function runTestGit(cwd: string, args: string[]): string {
   const env = {
     PATH: process.env.PATH,
     HOME: '/dev/null',

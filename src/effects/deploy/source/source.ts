@@ -46,8 +46,8 @@ async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
 }
 
 async function openGitAccess(phase: DeployPhase, wanted: RepositoryUrl): Promise<GitAccess> {
-  const { ports, log, service } = phase
-  const access = await accessForService(ports, service, wanted, log.info)
+  const { ports, log, service, signal } = phase
+  const access = await accessForService(ports, service, wanted, { say: log.info, isTrusted: false, signal })
   const addedOwners = service.submodule_owners ?? []
   return {
     repository: { ...access.repository, credentials: null },
