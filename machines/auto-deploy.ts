@@ -89,12 +89,12 @@ export interface Begun extends SlotOutput {
   isBegun: boolean
 }
 
-/** What was decided about a head. */
 export interface Tag {
   name: string
   commit: string
 }
 
+/** What was decided about a head. */
 export interface Decision {
   head: string
   at: string
