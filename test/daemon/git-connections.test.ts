@@ -144,7 +144,7 @@ test('a token that ends while git uses it is renewed, and the deploy goes on', a
   assert.equal(connection.status, 'connected')
 })
 
-test('a service whose connection was removed by force gets no other until it is told to', async (t) => {
+test('after a forced removal of its connection, a service uses no other until allowed', async (t) => {
   const { provider, repoUrl, repository } = await privateRepository(t)
   const daemon = await startDaemon(t)
   const { api } = daemon

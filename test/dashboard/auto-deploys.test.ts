@@ -246,7 +246,7 @@ test('an account says what to enter at its provider, and its secret on request',
   await press(page, 'Show secret', 'dialog')
   await seeText(page, hook.secret)
   await seeText(page, 'Events: Just the push event')
-  await storage.services.update(id, (row) => ({ ...row, deploy_when: 'checks' }))
+  await storage.services.update(id, (row) => ({ ...row, deploy_when: 'required_checks' }))
   await seeText(page, 'Events: Let me select individual events, with Pushes, Check suites, Statuses')
   assert.deepEqual(complaints, [])
 })

@@ -128,7 +128,7 @@ export async function showGitHook({ client, out }: Cli, { id, provider, account 
     ['content type', hook.content_type],
     ['secret', hook.secret],
     ['events', hook.events.join(', ')],
-    ['check events', `${hook.check_events.join(', ')}; only for services with --deploy-when checks`],
+    ['check events', `${hook.check_events.join(', ')}; only for services whose pushes wait for checks`],
   ])
 }
 

@@ -123,7 +123,7 @@ function Steps({ connection, hook, url }: { connection: GitConnection; hook: Git
 /** Those of pushes, and those of checks if a service waits for them. */
 function Events({ connection, hook }: { connection: GitConnection; hook: GitHook }) {
   const { pushes, chosen } = forms[connection.provider]
-  const waiting = useServices(connection).filter(({ deploy_when: when }) => when === 'checks')
+  const waiting = useServices(connection).filter(({ deploy_when: when }) => when !== 'push')
   const { events, check_events: checks } = hook
   const all = `${chosen === null ? '' : `${chosen}, with `}${[...events, ...checks].join(', ')}`
   if (waiting.length === 0)

@@ -41,13 +41,13 @@ export function openPlaces(): Places {
     }
   }
 
-  const places: Places = async (service, wish, work) => {
+  const places: Places = async <T>(service: ServiceRow, wish: Wish, work: () => Promise<T>): Promise<T> => {
     const { key, signal } = wish
     if (key === null) return inTurn(service, work)
     const shared = waiting.get(key)
     if (shared !== undefined) {
       const outcome = await abortable(shared, signal)
-      if ('value' in outcome) return outcome.value as never
+      if ('value' in outcome) return outcome.value as T
       if (outcome.wasEnded) return places(service, wish, work)
       throw outcome.error
     }

@@ -153,7 +153,7 @@ function failureOf({ error, error_code }: Connection): Failure {
 
 /** A new application replaces the stored one of the instance only when an account has authorized it. */
 async function redirectToOauth(
-  ports: AuthorizationPorts,
+  ports: GitConnectionPorts,
   { id, provider, base_url: baseUrl, report_deploys: reportsDeploys }: Connection,
   request: AuthorizationRequest,
 ): Promise<AuthorizationStep> {
@@ -201,7 +201,7 @@ async function continueApp(
   return { connectionId: id, redirect: { method: 'get', url: installationUrl(appUrl, state) } }
 }
 
-async function isInstalled(ports: AuthorizationPorts, connection: Connection): Promise<boolean> {
+async function isInstalled(ports: GitConnectionPorts, connection: Connection): Promise<boolean> {
   const secrets = ports.storage.gitConnections.secrets(connection.id)
   if (secrets?.kind !== 'app') return false
   try {
@@ -233,7 +233,7 @@ async function rereadInstallation(
 }
 
 /** An installation that an owner approved later is not known yet, so the waiting apps are asked for it. */
-async function findInstalled(ports: AuthorizationPorts, installationId: number): Promise<Connection | null> {
+async function findInstalled(ports: GitConnectionPorts, installationId: number): Promise<Connection | null> {
   const connections = listConnections(ports.storage)
   const known = connections.find((connection) => connection.installation_id === installationId)
   if (known) return known
@@ -287,7 +287,7 @@ const organizationPattern = /^[a-z0-9](?:[a-z0-9-]{0,37}[a-z0-9])?$/i
  * A pending connection of the same kind is continued, so that canceled attempts do not pile up. Not one whose
  * app may be registered at this moment in another tab: each registration brings an app of its own.
  */
-async function begin(ports: AuthorizationPorts, request: AuthorizationRequest): Promise<Connection> {
+async function begin(ports: GitConnectionPorts, request: AuthorizationRequest): Promise<Connection> {
   const input = inputOf(ports, request)
   const { storage } = ports
   const isSame = (one: Connection) =>

@@ -56,7 +56,7 @@ export function gitConnectionEffects(ports: AuthorizationPorts): Effects<typeof 
  * Repeated after a crash, because the provider may not have received the refresh token. If it has, it rejects
  * the token now, and the account must be connected again.
  */
-async function renew(ports: AuthorizationPorts, id: string) {
+async function renew(ports: GitConnectionPorts, id: string) {
   const { gitConnections } = ports.storage
   const connection = findConnection(ports.storage, id)
   const secrets = gitConnections.secrets(id)
@@ -147,7 +147,7 @@ function deleted(): Failure {
 
 /** Passes the authorization of another account to its own connection. Repeated after a crash. */
 async function deliver(
-  ports: AuthorizationPorts,
+  ports: GitConnectionPorts,
   id: string,
   { output, account }: Outcome,
 ): Promise<ExchangeOutput> {
@@ -250,7 +250,7 @@ const emptyAccount = {
 
 /** An account has one connection, so the authorization of another account goes to its connection. */
 function settle(
-  ports: AuthorizationPorts,
+  ports: GitConnectionPorts,
   connection: Connection,
   { account, secrets }: Authorized,
 ): Exchanged {

@@ -1,9 +1,10 @@
 // How many sources are read at a time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openPlaces } from '../../../src/effects/auto-deploy/places.ts'
+import { openPlaces, sharedKey } from '../../../src/effects/auto-deploy/places.ts'
 import { forever } from '../../support/machines/machine-run.ts'
-import { serviceRow } from '../../support/storage/store-fixtures.ts'
+import { serviceRow, transitionOf } from '../../support/storage/store-fixtures.ts'
+import { temporaryStorage } from '../../support/supervisor/supervision.ts'
 
 test('a host that does not respond keeps only its own services waiting', async (t) => {
   const places = openPlaces()
@@ -61,4 +62,20 @@ test('work that its service ends is done again for the others, and a failure is 
   assert.equal(await starter, 'ended')
   assert.deepEqual(await Promise.all(others), ['unreadable', 'unreadable'])
   assert.equal(count, 2)
+})
+
+test('services share a read only if the same account reads for them', async (t) => {
+  const storage = await temporaryStorage(t)
+  for (const id of ['git-1', 'git-2']) {
+    const { record, ...rest } = transitionOf({ id, kind: 'git-connection', service_id: null }, {})
+    const account = { status: 'connected', base_url: 'https://git.test', auth: 'token', account: id }
+    await storage.actors.create({ ...rest, record: { ...record, ...account } })
+  }
+  const keyFor = (read_with?: string) => {
+    const row = serviceRow({ repo_url: 'https://git.test/team/shop', image: null })
+    return sharedKey(storage, { ...row, ...(read_with && { read_with }) }, 'head')
+  }
+  assert.equal(keyFor('git-1'), keyFor('git-1'))
+  assert.notEqual(keyFor('git-1'), keyFor('git-2'))
+  assert.equal(keyFor(), null)
 })

@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { GitConnectionPorts } from '../../../src/effects/git-connection/ports.ts'
+import { askAboutRepository } from '../../../src/effects/git-connection/repository-requests.ts'
+import { RetryLater } from '../../../src/errors.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
+import { testHostRules } from '../../support/git/git-server.ts'
 import { createRepository } from '../../support/git/repository.ts'
 import {
   application,
@@ -419,6 +423,23 @@ test('a limit of GitHub holds for the tokens of all repositories of an app', asy
     assert.match(body.detail as string, /ada supplied no token: .* limits requests until/)
   }
   assert.equal(fake.requests.filter(isToken).length, before + 1)
+})
+
+test('a limit of requests about commits does not keep an app from its tokens', async (t) => {
+  const [api, fake] = [await startApi(t), await createGitProvider(t)]
+  const { id } = await connectApp(api, fake)
+  const ports = { ...api, actors: api.context.actors, settings: { gitHosts: testHostRules } }
+  const place = { connectionId: id, repository: 'ada/shop' }
+  const limited = new RetryLater('git_provider_unavailable', 'too many statuses', 3600)
+  const ask = () =>
+    askAboutRepository(ports as unknown as GitConnectionPorts, place, t.signal, () => Promise.reject(limited))
+  await assert.rejects(ask(), /too many statuses/)
+  const tokens = () => fake.requests.filter(({ path }) => path.endsWith('/access_tokens')).length
+  const before = tokens()
+  await assert.rejects(ask(), /too many statuses/)
+  assert.equal(tokens(), before)
+  await api.call('GET', `${git}/branches?repo_url=${encodeURIComponent(`${fake.url}/ada/shop.git`)}`)
+  assert.equal(tokens(), before + 1)
 })
 
 test("GitHub's secondary rate limit is an unavailable provider, and ends nothing", async (t) => {

@@ -11,6 +11,7 @@ import { portlessAddress, testHostRules } from '../../support/git/git-server.ts'
 import { createRepository } from '../../support/git/repository.ts'
 import { all, authorize, connectionOf, connectToken, git } from '../../support/http/git-connections.ts'
 import { startApi } from '../../support/http/http-context.ts'
+import { serviceRow } from '../../support/storage/store-fixtures.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 
@@ -365,6 +366,25 @@ test('the deploy key of a service comes before a connection, for its ssh address
   )
   assert.deepEqual([repository.url, connection, ssh.key === null], [service.repo_url, null, false])
   assert.deepEqual(lines, ['reading the repository with the deploy key of the service'])
+})
+
+test('a read with several accounts ends with its deadline', async (t) => {
+  const override = ({ path }: { path: string }) => (path.includes('.git/') ? ('hang' as const) : null)
+  const [api, fake] = [await startApi(t), await createGitProvider(t, { override })]
+  for (const login of ['ada', 'bob']) await connectToken(api, 'gitea', fake, fake.createToken(login))
+  const ports = { ...api, actors: api.context.actors, settings: { gitHosts: testHostRules } }
+  const service = await api.storage.services.create(serviceRow({ repo_url: `${fake.url}/team/shop.git` }))
+  const ended = new AbortController()
+  const reading = accessForService(
+    ports as unknown as GitConnectionPorts,
+    service,
+    parseRepositoryUrl(service.repo_url!),
+    { isTrusted: true, signal: ended.signal },
+  )
+  const isAsked = () => fake.requests.some(({ path }) => path.includes('.git/'))
+  while (!isAsked()) await new Promise((resolve) => setTimeout(resolve, 20))
+  ended.abort()
+  await assert.rejects(reading, { name: 'AbortError' })
 })
 
 test('parallel requests for one account create one connection', async (t) => {

@@ -119,7 +119,7 @@ test('a delivery in a form is signed as it was sent', async (t) => {
   assert.equal((await send(push(heads.two), { isForm: true, secret: 'wrong' })).status, 401)
 })
 
-test('a push counts, whoever made it', async (t) => {
+test('a push by a bot, or by someone who is no member, is accepted like any other', async (t) => {
   const { create, send, push, shop, storage } = await openHook(t)
   const { id } = await create(shop)
   const authors = [
