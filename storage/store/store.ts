@@ -3,6 +3,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
+import { settleWhileRunning } from '../../src/async/settle-while-running.ts'
 import { settleWithin } from '../../src/async/settle-within.ts'
 import { duration } from '../../src/quantities.ts'
 import { type Change, createChanges, type NewChange } from './changes.ts'
@@ -245,7 +246,7 @@ function createCommit(parts: TransactionParts) {
 /** After a failed write LMDB may never settle the commit. Only a deadline detects that. */
 async function withinDeadline<T>(work: Promise<T>, { timeoutMs, onPanic }: TransactionParts): Promise<T> {
   const expired = Symbol()
-  const result = await settleWithin(work, timeoutMs, expired)
+  const result = await settleWhileRunning(work, timeoutMs, expired)
   if (result !== expired) return result as T
   const reason = `the store did not finish a commit within ${duration(timeoutMs)}`
   onPanic(reason)

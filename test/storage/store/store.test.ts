@@ -97,6 +97,25 @@ test('a commit that times out is reported as a panic and refused', async (t) => 
   await store.close()
 })
 
+test('a blocked event loop does not count as a commit that hangs', async (t) => {
+  const store = openStore(temporaryDirectory(t), { onPanic: t.assert.fail, commitTimeoutMs: 400 })
+  t.after(() => store.close())
+  const rows = store.table<number>('rows')
+  const block = () => {
+    const endsAt = performance.now() + 800
+    while (performance.now() < endsAt);
+  }
+
+  const commit = store.commit(() => rows.put('during', 1))
+  for (let count = 0; count < 3; count++) {
+    block()
+    await nextTurn()
+  }
+
+  await commit
+  equal(rows.get('during'), 1)
+})
+
 test('a commit that is pending at the close succeeds, and a later read is refused', async (t) => {
   const store = openStore(temporaryDirectory(t), { onPanic: t.assert.fail })
   const rows = store.table<string>('rows')
