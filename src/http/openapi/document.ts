@@ -338,9 +338,10 @@ export function codesOf(route: Route): string[] {
   if (route.checksOrigin || route.credential !== 'public') codes.push('cross_site_request')
   if (route.params) codes.push('not_found')
   // A POST without fields still validates a body if the client sends one.
-  const readsBody = route.body || route.upload || route.method === 'POST'
+  const readsBody = route.body || route.upload || (route.method === 'POST' && !route.ignoresBody)
+  codes.push('payload_too_large')
   if (!route.upload) codes.push('length_required')
-  if (readsBody) codes.push('payload_too_large', 'unsupported_media_type')
+  if (readsBody) codes.push('slow_down', 'unsupported_media_type')
   // A change fails when the disk is full, or when the server stops before the commit.
   if (route.method !== 'GET') codes.push('insufficient_storage', 'unavailable')
   // For an Idempotency-Key that was used for a different request.

@@ -2,9 +2,12 @@
 // request with a synchronous handler is answered within its uWS callback.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { sharedTurns } from '../../async/shared-turns.ts'
 import { Failure, invalidRequest, notFound } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
+import { clientOf } from '../rules/terminal-login-limit.ts'
 import { contentLengthOf } from '../server/body.ts'
+import { BodyMemory } from '../server/body-memory.ts'
 import type { Request, Response } from '../server/messages.ts'
 import { assertContentLength, assertValidHead, decodeParams, parseQuery } from '../server/request-head.ts'
 import { type Auditor, createAuditor } from './audit.ts'
@@ -22,10 +25,21 @@ import { clientAddressOf, edgeRequestId } from './origin.ts'
 import { createResponders, type PendingRequest } from './responses.ts'
 import { type Call, isApiPath, type Route, type Target, type Upload, WebSocketUpgrade } from './route.ts'
 import type { StreamGuard } from './stream-guard.ts'
-import { assertUploadType, defaultBodyLimitBytes, parseBody, parseForm, validate } from './validation.ts'
+import { assertUploadType, bodyLimitOf, parseBody, parseForm, validate } from './validation.ts'
+
+const mebibyte = 1024 * 1024
+
+function createBodyMemory() {
+  return {
+    /** Also of git providers: their deliveries have up to 4 MiB. */
+    strangers: new BodyMemory({ totalBytes: 64 * mebibyte, clientBytes: 8 * mebibyte }),
+    callers: new BodyMemory({ totalBytes: 128 * mebibyte, clientBytes: 32 * mebibyte }),
+  }
+}
 
 interface DispatchParts {
   auditor: Auditor
+  bodyMemory: ReturnType<typeof createBodyMemory>
   context: HttpContext
   idempotency: Idempotency
   logger: Logger
@@ -36,7 +50,7 @@ export function createDispatcher(context: HttpContext, logger: Logger, streams: 
   const responders = createResponders(context.version, logger, streams)
   const auditor = createAuditor(context, logger)
   const idempotency = createIdempotency(context.storage.events)
-  const parts = { auditor, context, logger, streams, idempotency }
+  const parts = { auditor, bodyMemory: createBodyMemory(), context, logger, streams, idempotency }
   const bootId = randomBytes(6).toString('hex')
   let count = 0
 
@@ -89,6 +103,7 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
   const { caller } = pending
   if (!target) throw notFound(`there is nothing at ${request.path}`)
   if (!route) return handleUnsupportedMethod(request, target)
+  contentLengthOf(request.headers, bodyLimitOf(route))
   if (route.response === 'socket') assertUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))
   assertServiceInScope(context, caller, route, params)
@@ -157,17 +172,36 @@ function runHandler(
     const show = replay && ((stored: unknown) => replay(call.context, (stored as { id: string }).id))
     return parts.idempotency.runOnce(toKeyedRequest(keyScope, request.query, sent), act, show)
   }
+  if (route.ignoresBody) return run(null, () => undefined)
+  const collect = collectorOf(parts.bodyMemory, route, request, call)
   if (route.upload) {
-    const upload = uploadOf(route.upload, request, () => assertStillValid(call.context, call.caller))
+    const upload = uploadOf(route, request, collect, () => assertStillValid(call.context, call.caller))
     return run(upload.contentLength, () => upload)
   }
-  const receive = (bytes: Buffer) => {
+  return collect((bytes) => {
     assertStillValid(call.context, call.caller)
     const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
     return run(bytes, () => validate(route.body ?? noFields, sent), sent)
+  })
+}
+
+/** Bodies are read in turns: parsing the bodies of all ready sockets at once would stop everything else. */
+function collectorOf(
+  memory: DispatchParts['bodyMemory'],
+  route: Route,
+  request: Request,
+  { context, caller }: Call,
+): Upload['collect'] {
+  const client = caller?.id ?? clientOf(clientAddressOf(context, request))
+  return async (use) => {
+    const hold = memory[caller ? 'callers' : 'strangers'].open(client)
+    try {
+      const bytes = await request.readBody(bodyLimitOf(route), hold)
+      return await sharedTurns.run(client, () => use(bytes))
+    } finally {
+      hold.release()
+    }
   }
-  const bytes = request.readBody(route.bodyLimitBytes ?? defaultBodyLimitBytes)
-  return bytes instanceof Promise ? bytes.then(receive) : receive(bytes)
 }
 
 /** The response waits for the entry in the audit log. An upgrade cannot: its handler waits before it acts. */
@@ -193,12 +227,15 @@ function withEnd(opened: WebSocketUpgrade, onEnd: () => void): WebSocketUpgrade 
 }
 
 function uploadOf(
-  { mediaTypes, limitBytes }: NonNullable<Route['upload']>,
+  route: Route,
   request: Request,
+  collect: Upload['collect'],
   checkCaller: () => void,
 ): Upload {
-  assertUploadType(request, mediaTypes)
+  assertUploadType(request, route.upload!.mediaTypes)
+  const limitBytes = bodyLimitOf(route)
   return {
+    collect,
     contentLength: contentLengthOf(request.headers, limitBytes),
     async receive(sink) {
       const sizeBytes = await request.receive(limitBytes, sink)

@@ -48,7 +48,7 @@ export type AuditNotes = Partial<Pick<AuditEntry, 'code' | 'exit_code' | 'subjec
 
 export type CallById<Query = unknown, Body = unknown> = Call<{ id: string }, Query, Body>
 
-/** The `body` of a call to an upload route. It is read only by `receive`. */
+/** The `body` of a call to an upload route. It is read only by `receive` or `collect`. */
 export interface Upload {
   /** The Content-Length; null for a chunked body. */
   contentLength: number | null
@@ -58,6 +58,11 @@ export interface Upload {
    * arrived, and the errors of the sink.
    */
   receive(sink: Sink): Promise<number>
+  /**
+   * Reads the whole body and hands it to `use`, in turn with those of other clients. Must be called before
+   * the handler's first await. Throws `payload_too_large`, `client_left`, `slow_down`, and what `use` throws.
+   */
+  collect<T>(use: (bytes: Buffer) => T | Promise<T>): Promise<T>
 }
 
 interface UploadDefinition {
@@ -102,8 +107,11 @@ interface Definition<
   params?: Params
   query?: Query
   body?: Body
+  /** By default 1 MiB, and 16 KiB without a credential. */
   bodyLimitBytes?: number
-  /** For bodies that are too large for memory; the handler gets an `Upload`. */
+  /** For a POST that needs no body: any is accepted, and dropped. */
+  ignoresBody?: true
+  /** For bodies that are large; the handler gets an `Upload`. */
   upload?: UploadDefinition
   /** `text` is one line, `bytes` a file. A `socket` has the origin checks of a change. Absent: no content. */
   response?: ResponseBody | 'stream' | 'text' | 'bytes' | 'socket'

@@ -4,10 +4,18 @@ import { fixed } from '../../api/parts/fields.ts'
 import { messageFor } from '../../api/parts/messages.ts'
 import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'
 import type { Request } from '../server/messages.ts'
+import type { Route } from './route.ts'
 
-export const defaultBodyLimitBytes = 1024 * 1024
+const defaultBodyLimitBytes = 1024 * 1024
+/** What anyone may send costs little to read. */
+const publicBodyLimitBytes = 16 * 1024
 /** The variables of a service may total 512 KiB, and JSON escapes can multiply that. */
 export const envBodyLimitBytes = 4 * 1024 * 1024
+
+export function bodyLimitOf({ bodyLimitBytes, credential, upload }: Route): number {
+  if (upload) return upload.limitBytes
+  return bodyLimitBytes ?? (credential === 'public' ? publicBodyLimitBytes : defaultBodyLimitBytes)
+}
 
 const maxDetails = 100
 

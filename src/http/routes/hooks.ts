@@ -16,8 +16,8 @@ import {
   WholeDeliveryParams,
 } from '../../api/hook.ts'
 import { ServiceParams } from '../../api/service.ts'
-import { conflict, Failure, notFound } from '../../errors.ts'
-import { clientAddressOf, ownAddressOf } from '../pipeline/origin.ts'
+import { conflict, notFound } from '../../errors.ts'
+import { ownAddressOf } from '../pipeline/origin.ts'
 import {
   type Call,
   type CallById,
@@ -57,7 +57,7 @@ const receivers = providers.map((provider) =>
     acceptsIdempotencyKey: false,
     // They are many, and kept as deliveries.
     isAudited: false,
-    problems: ['invalid_signature', 'too_many_attempts'],
+    problems: ['invalid_signature'],
     response: HookAnswer,
     handler: (call: Call<unknown, HookQuery, Upload>) => receiveDelivery(provider, call),
   }),
@@ -70,6 +70,8 @@ export const hookRoutes = tagged('Hooks', [
     summary: 'Queues a deploy of a service, with the key of its deploy hook',
     params: ServiceParams,
     query: DeployHookQuery,
+    // Its key is in the query.
+    ignoresBody: true,
     problems: ['conflict', 'not_found'],
     auditsVisitor: () => true,
     status: 202,
@@ -130,44 +132,16 @@ export const hookRoutes = tagged('Hooks', [
   }),
 ])
 
-/** Of bodies that are being received: until one is complete, only the address of its sender is known. */
-const maxHeldBytes = { ofAll: 64 * mebibyte, ofOne: 8 * mebibyte }
-const held = { ofAll: 0, ofOne: new Map<string, number>() }
-
-async function receiveDelivery(
+function receiveDelivery(
   provider: Provider,
-  { context, query, body, request }: Call<unknown, HookQuery, Upload>,
+  { context, query, body: upload, request: { headers } }: Call<unknown, HookQuery, Upload>,
 ): Promise<HookAnswer> {
-  const { headers } = request
-  const sent = { provider, connectionId: query.connection || null, headers }
-  const { id, isRepeated, refusal } = await context.git.receive({
-    ...sent,
-    body: await collect(body, clientAddressOf(context, request)),
+  return upload.collect(async (body) => {
+    const sent = { provider, connectionId: query.connection || null, headers, body }
+    const { id, isRepeated, refusal } = await context.git.receive(sent)
+    if (isRepeated) return { id, result: 'duplicate', reason: null }
+    return { id, result: refusal === null ? 'accepted' : 'ignored', reason: refusal }
   })
-  if (isRepeated) return { id, result: 'duplicate', reason: null }
-  return { id, result: refusal === null ? 'accepted' : 'ignored', reason: refusal }
-}
-
-/** Must be called before the handler's first await. */
-async function collect(upload: Upload, sender: string): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  const hold = (bytes: number) => {
-    held.ofAll += bytes
-    const own = (held.ofOne.get(sender) ?? 0) + bytes
-    if (own === 0) held.ofOne.delete(sender)
-    else held.ofOne.set(sender, own)
-    return own > maxHeldBytes.ofOne || held.ofAll > maxHeldBytes.ofAll
-  }
-  const write = async (piece: Uint8Array) => {
-    pieces.push(piece)
-    if (hold(piece.length)) throw new Failure('too_many_attempts', 'too many deliveries at a time')
-  }
-  try {
-    await upload.receive({ open: async () => undefined, write })
-    return Buffer.concat(pieces)
-  } finally {
-    hold(-pieces.reduce((sum, { length }) => sum + length, 0))
-  }
 }
 
 async function runDeployHook(call: CallById<z.output<typeof DeployHookQuery>>) {

@@ -25,7 +25,6 @@ const forms = {
   checksOrigin: true,
   acceptsIdempotencyKey: false,
   body: Form,
-  bodyLimitBytes: 16 * 1024,
 } as const
 
 type Handler<Params extends z.ZodType> = Parameters<

@@ -19,7 +19,7 @@ export const readsService = { role: 'read', scope: 'service', params: ServicePar
 export const runsService = { role: 'deploy', scope: 'service', params: ServiceParams } as const
 
 /** Responses may contain a credential, so they are not stored under an `Idempotency-Key`. */
-export const accountPost = { acceptsIdempotencyKey: false, bodyLimitBytes: 16 * 1024 } as const
+export const accountPost = { acceptsIdempotencyKey: false } as const
 
 interface LogQuery {
   follow: boolean

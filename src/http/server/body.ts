@@ -21,7 +21,6 @@ export interface Sink {
 
 /** Reading pauses when this much waits for the sink. One socket read may exceed it. */
 const maxWaitingBytes = 2 * 1024 * 1024
-const maxPieces = 1024
 const tickMs = 5000
 const maxSilentTicks = 12
 
@@ -33,22 +32,47 @@ export function contentLengthOf(headers: BodySource['headers'], limitBytes: numb
   return announced
 }
 
-/** The whole body. Throws `payload_too_large`, and `client_left`. */
-export function collectBody(source: BodySource, limitBytes: number): Promise<Buffer> | Buffer {
-  if (contentLengthOf(source.headers, limitBytes) === 0) return Buffer.alloc(0)
+/** Memory for the body of one request, which is limited. */
+export interface BodyHold {
+  /** Throws `slow_down` when the limit is reached. */
+  grow(bytes: number): void
+  /** Gives everything back. May be called again. */
+  release(): void
+}
+
+const firstBufferBytes = 1024
+
+/** The whole body. Throws `payload_too_large`, `slow_down`, and `client_left`. */
+export async function collectBody(source: BodySource, limitBytes: number, hold: BodyHold): Promise<Buffer> {
+  const announcedBytes = contentLengthOf(source.headers, limitBytes) ?? limitBytes
+  if (announcedBytes === 0) return Buffer.alloc(0)
   return new Promise((resolve, reject) => {
-    let pieces: Buffer[] = []
+    // Tiny chunks, each in a buffer of its own, would take many times their size.
+    let buffer = Buffer.alloc(0)
     let sizeBytes = 0
+    let isRefused = false
+    const append = (chunk: ArrayBuffer) => {
+      const end = sizeBytes + chunk.byteLength
+      if (end > announcedBytes) throw payloadTooLarge(limitBytes)
+      if (end > buffer.length) {
+        const larger = Math.min(announcedBytes, Math.max(end, 2 * buffer.length, firstBufferBytes))
+        hold.grow(larger - buffer.length)
+        buffer = Buffer.concat([buffer], larger)
+      }
+      buffer.set(new Uint8Array(chunk), sizeBytes)
+      sizeBytes = end
+    }
     source.onAborted(() => reject(clientLeft()))
     source.onData((chunk, isLast) => {
-      sizeBytes += chunk.byteLength
-      if (sizeBytes > limitBytes) {
-        pieces = []
-        return reject(payloadTooLarge(limitBytes))
+      if (isRefused) return
+      try {
+        append(chunk)
+        if (isLast) resolve(buffer.subarray(0, sizeBytes))
+      } catch (error) {
+        isRefused = true
+        buffer = Buffer.alloc(0)
+        reject(error)
       }
-      pieces.push(copyOf(chunk))
-      if (isLast || pieces.length === maxPieces) pieces = [Buffer.concat(pieces)]
-      if (isLast) resolve(pieces[0]!)
     })
   })
 }

@@ -3,7 +3,7 @@
 import type * as Uws from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import { settleWithin } from '../../async/settle-within.ts'
-import { type BodySource, collectBody, type Sink, streamBody } from './body.ts'
+import { type BodyHold, type BodySource, collectBody, type Sink, streamBody } from './body.ts'
 import { createEventStream, type EventStream } from './event-stream.ts'
 import { createDownloadStream, type DownloadStream } from './file-download.ts'
 import type { HeaderList, Request, Response } from './messages.ts'
@@ -73,8 +73,8 @@ export class Exchange implements Request, Response, BodySource {
     return this.isDone ? '' : addressOf(this.res.getRemoteAddress())
   }
 
-  readBody(limitBytes: number): Promise<Buffer> | Buffer {
-    return collectBody(this, limitBytes)
+  readBody(limitBytes: number, hold: BodyHold): Promise<Buffer> {
+    return collectBody(this, limitBytes, hold)
   }
 
   receive(limitBytes: number, sink: Sink): Promise<number> {

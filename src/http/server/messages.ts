@@ -1,5 +1,5 @@
 // Requests and responses as handlers see them.
-import type { Sink } from './body.ts'
+import type { BodyHold, Sink } from './body.ts'
 import type { EventStream } from './event-stream.ts'
 import type { DownloadStream } from './file-download.ts'
 import type { WebSocket } from './web-socket.ts'
@@ -19,8 +19,8 @@ export interface Request {
   readonly isUpgrade: boolean
   /** The address of the peer, IPv4-mapped ones as IPv4; empty after it has disconnected. */
   address(): string
-  /** Must be called before the first await, or the body is lost. Throws `payload_too_large`. */
-  readBody(limitBytes: number): Promise<Buffer> | Buffer
+  /** Must be called before the first await, or the body is lost. Throws `payload_too_large`, `slow_down`. */
+  readBody(limitBytes: number, hold: BodyHold): Promise<Buffer>
   /** Streams the body into the sink and resolves with its size. Otherwise like `readBody`. */
   receive(limitBytes: number, sink: Sink): Promise<number>
 }

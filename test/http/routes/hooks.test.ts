@@ -7,6 +7,7 @@ import { autoDeployIdOf } from '../../../src/domain/auto-deploys.ts'
 import type { Body } from '../../support/daemon/api.ts'
 import { createGitProvider } from '../../support/git/git-provider.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
+import { head, raw } from '../../support/http/http-context.ts'
 import { transitionOf } from '../../support/storage/store-fixtures.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
@@ -290,6 +291,27 @@ test('strangers who hold back the end of a body fill a bounded memory, and not f
   await eventually('the refusal', async () => (await send(push(heads.one))).status === 429)
   for (const socket of sockets) socket.destroy()
   await eventually('the next delivery', async () => (await send(push(heads.one))).status === 200)
+})
+
+test('a deploy hook needs no body, and looks at the key before one arrives', async (t) => {
+  const { create, call, shop, url } = await openHook(t)
+  const { id } = await create(shop)
+  const { key } = (await call('GET', `/services/${id}/deploy-hook`)).body as Body
+  const port = Number(new URL(url).port)
+  const post = async (query: string, length: number, body = '') => {
+    const request = head(
+      `POST /api/v1/hooks/deploy/${id}?key=${query}`,
+      'Host: localhost',
+      `Content-Length: ${length}`,
+    )
+    const { text } = await raw(port, request + body)
+    return Number(text.split(' ')[1])
+  }
+
+  assert.equal(await post('wrong', 16_000), 404)
+  assert.equal(await post(key, 17 * 1024), 413)
+  assert.equal(await post(key, 7, 'no JSON'), 202)
+  assert.equal(await post(key, 0), 202)
 })
 
 test('a key of other characters is refused like a wrong one', async (t) => {
