@@ -16,12 +16,18 @@ const any = Symbol('any number of items')
 type Parts<Part> = (Part | typeof any)[]
 type CharacterTest = (character: string) => boolean
 
-/** A function that finds the pattern that decides about a path; null if none covers it. */
-export function openWatchedPaths(patterns: string[]): (path: string) => Pattern | null {
+/** Finds the pattern that decides about a path; null if none covers it. Yields after each comparison. */
+export type WatchedPaths = (path: string) => Generator<void, Pattern | null>
+
+export function openWatchedPaths(patterns: string[]): WatchedPaths {
   const lastFirst = patterns.map(parse).reverse()
-  return (path) => {
+  return function* (path) {
     const names = path.split('/').map((name) => [...name])
-    return lastFirst.find((pattern) => covers(pattern, names)) ?? null
+    for (const pattern of lastFirst) {
+      if (covers(pattern, names)) return pattern
+      yield
+    }
+    return null
   }
 }
 
@@ -46,13 +52,43 @@ function parseName(name: string): Parts<CharacterTest> {
   })
 }
 
+type Range = [from: number, to: number]
+
 /** `a-z_`, `!0-9` */
 function parseClass(body: string): CharacterTest {
   const isNegative = /^[!^]/.test(body)
-  const ranges = [...body.slice(isNegative ? 1 : 0).matchAll(/(.)-(.)|(.)/gsu)]
-  const isIn = (one: string) =>
-    ranges.some(([, from, to, only]) => (only ? one === only : from! <= one && one <= to!))
-  return (one) => isIn(one) !== isNegative
+  const ranges = [...body.slice(isNegative ? 1 : 0).matchAll(/(.)(?:-(.))?/gsu)].map(
+    ([, from, to]): Range => [codeOf(from!), Math.max(codeOf(from!), codeOf(to ?? from!))],
+  )
+  const isIn = inRanges(merged(ranges))
+  return (one) => isIn(codeOf(one)) !== isNegative
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0)!
+}
+
+/** In order, with gaps in between. */
+function merged(ranges: Range[]): Range[] {
+  const whole: Range[] = []
+  for (const [from, to] of ranges.sort(([a], [b]) => a - b)) {
+    const last = whole.at(-1)
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to)
+    else whole.push([from, to])
+  }
+  return whole
+}
+
+function inRanges(ranges: Range[]): (code: number) => boolean {
+  return (code) => {
+    let [low, high] = [0, ranges.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (ranges[middle]![1] < code) low = middle + 1
+      else high = middle
+    }
+    return low < ranges.length && ranges[low]![0] <= code
+  }
 }
 
 function covers({ names, isFolder }: Pattern, path: string[][]): boolean {

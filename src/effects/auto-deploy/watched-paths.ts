@@ -1,19 +1,17 @@
 // Which of the changed paths a service watches.
-import { setImmediate } from 'node:timers/promises'
+import { sharedTurns } from '../../async/shared-turns.ts'
 import { openWatchedPaths } from '../../domain/watched-paths.ts'
 
-/** How long paths are matched before other work gets its turn. */
-const sliceMs = 10
-
 /** The first path that the patterns cover; null without one. */
-export async function firstWatched(patterns: string[], paths: string[]): Promise<string | null> {
+export function firstWatched(patterns: string[], paths: string[]): Promise<string | null> {
+  return sharedTurns.runSteps('automatic deploys', findWatched(patterns, paths))
+}
+
+function* findWatched(patterns: string[], paths: string[]): Generator<void, string | null> {
   const decisive = openWatchedPaths(patterns)
-  let endsAt = performance.now() + sliceMs
   for (const path of paths) {
-    if (decisive(path)?.isExclusion === false) return path
-    if (performance.now() < endsAt) continue
-    await setImmediate()
-    endsAt = performance.now() + sliceMs
+    const found = yield* decisive(path)
+    if (found?.isExclusion === false) return path
   }
   return null
 }

@@ -2,10 +2,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WatchedPath } from '../../../src/api/auto-deploys.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { startChecked } from '../../support/http/checked-api.ts'
+import { instant } from '../../support/supervisor/supervision.ts'
+import { cpuOf } from '../../support/system/cpu-time.ts'
 
 const shop = { name: 'shop', repo_url: 'https://github.com/ada/shop', branch: 'main', deploy: false }
 const path = '/services/shop/watch-paths/test'
+
+async function addReader({ commit, ids, tokens }: Storage, token: string): Promise<void> {
+  const dates = { created_at: instant, expires_at: null, last_used_at: null }
+  const row = {
+    id: ids.newId('tok'),
+    name: token,
+    hint: token,
+    role: 'read',
+    services: null,
+    ...dates,
+  } as const
+  await commit((commit) => tokens.insert(commit, token, row))
+}
 
 test('a path is compared with the patterns of the service, or with others', async (t) => {
   const { create, call } = await startChecked(t)
@@ -38,6 +54,39 @@ test('paths and patterns have limits, and patterns the rules of the setting', as
       'watch_paths invalid',
     ])
   assert.deepEqual((await refused('POST', path.replace('shop', 'none'), { paths: ['a'] }))[0], 404)
+})
+
+test('parallel tests with the slowest patterns hold up others for less than one takes', async (t) => {
+  const { create, call, storage } = await startChecked(t)
+  await create(shop)
+  const patterns = [`*[${'a-z'.repeat(168)}]z`, `*${'A'.repeat(509)}b`].flatMap((one) => Array(15).fill(one))
+  const body = { paths: Array(3).fill('A'.repeat(1000)), watch_paths: patterns }
+  const tokens = Array.from({ length: 10 }, (_, index) => `bth_reader-${index}`)
+  for (const token of tokens) await addReader(storage, token)
+  const statuses = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const { status } = await call('POST', path, body, { token: tokens[index % tokens.length]! })
+        return status
+      }),
+    )
+  assert.deepEqual(await statuses(1), [200])
+
+  const alone = await cpuOf(() => statuses(1))
+  const found: number[] = []
+  const together = await cpuOf(async () => found.push(...(await statuses(50))))
+
+  assert.deepEqual([...new Set(found)].sort(), [200, 429])
+  assert.ok(found.filter((status) => status === 200).length <= 8)
+  const ratio = together.longestHoldMs / alone.usedMs
+  assert.ok(ratio < 1, `others waited ${together.longestHoldMs} ms, one test takes ${alone.usedMs} ms`)
+})
+
+test('paths and patterns that are very long together are refused', async (t) => {
+  const { create, refused } = await startChecked(t)
+  await create(shop)
+  const body = { paths: Array(100).fill('a'.repeat(1024)), watch_paths: Array(100).fill('a'.repeat(512)) }
+  assert.deepEqual(await refused('POST', path, body), [400, 'invalid_request', 'paths invalid'])
 })
 
 test('a service names the rollback that paused it', async (t) => {
