@@ -122,17 +122,20 @@ export interface AutoDeployContext extends AutoDeployInput {
   failedAt: string | null
   /** Attempts that failed since the last decision. */
   failures: number
+  /** Whether the first look is over: a head that is found later is a push. */
+  hasLooked: boolean
   /** The last action, shown in the history. */
   deed: string | null
 }
 
 export type WatchedContext = Pick<
   AutoDeployContext,
-  'plan' | 'decision' | 'problem' | 'failedAt' | 'failures'
+  'plan' | 'decision' | 'problem' | 'failedAt' | 'failures' | 'hasLooked'
 >
 
 const waitReason = 'it waits for its checks'
 const noWait = { waiting: null, passed: null }
+const looked = { hasLooked: true }
 const solved = { problem: null, failingSince: null, failedAt: null, failures: 0 }
 
 const autoDeploy = setup({
@@ -141,7 +144,7 @@ const autoDeploy = setup({
     watchSource: slot<ServiceSlot & WatchedContext, Watched>(),
     awaitPlan: slot<PlannedSlot, PlanChange>(),
     awaitChecks: slot<ServiceSlot & WatchedContext & { waiting: Wait }, Watched | ChecksLook>(),
-    decide: slot<PlannedSlot & { head: string; decision: Decision | null }, Verdict>(),
+    decide: slot<PlannedSlot & { head: string; decision: Decision | null; isPush: boolean }, Verdict>(),
     beginDeploy: slot<PlannedSlot & { head: string; deployId: string }, Begun>(),
   },
   guards: {
@@ -167,8 +170,9 @@ const autoDeploy = setup({
       // A head that waited is decided about again.
       const hasWaited = context.waiting !== null && (obstacle !== null || !waitsForChecks)
       const nothing = (isOther || hasWaited) && { decision: null, ...solved, ...noWait }
+      const isUnseen = isOther && { hasLooked: false }
       const deed = isElsewhere ? `follows ${watched.plan.source}` : null
-      return { ...nothing, failedAt: null, plan: watched.plan, deed }
+      return { ...nothing, ...isUnseen, failedAt: null, plan: watched.plan, deed }
     }),
     recordLook: assign(({ context }, watched: Watched | ChecksLook) => {
       if (!('head' in watched)) return context
@@ -177,13 +181,13 @@ const autoDeploy = setup({
       const deed = head === null ? 'found no version yet' : `found ${head}`
       // A new head may still be impossible to fetch: its verdict shows that it is not.
       const isNew = head !== null && (head !== context.decision?.head || watched.isAgain)
-      return { ...(!isNew && solved), ...noWait, found: head, deed }
+      return { ...(!isNew && solved), ...noWait, found: head, ...(head === null && looked), deed }
     }),
     recordWait: assign(({ context }, { at, tags }: Verdict) => {
       const head = context.found!
       const waiting: Wait = { head, since: at, outcome: 'pending' }
       const decision = { head, at, deployId: null, reason: waitReason, tags, reliesOn: null }
-      return { ...solved, decision, waiting, found: null, deed: waitReason }
+      return { ...solved, ...looked, decision, waiting, found: null, deed: waitReason }
     }),
     recordChecks: assign(({ context }, watched: Watched | ChecksLook) => {
       const { waiting, decision } = context
@@ -206,6 +210,7 @@ const autoDeploy = setup({
       return {
         ...solved,
         ...noWait,
+        ...looked,
         decision: { head: context.found!, at, deployId, reason, tags, reliesOn },
         found: null,
         deed: deployId === null ? `no deploy: ${reason}` : `began ${deployId}: ${reason}`,
@@ -237,6 +242,7 @@ const watchedContext = ({ context }: { context: AutoDeployContext }) => ({
   problem: context.problem,
   failedAt: context.failedAt,
   failures: context.failures,
+  hasLooked: context.hasLooked,
 })
 const verdictOf = ({ event }: { event: { output: Verdict } }) => event.output
 
@@ -260,6 +266,7 @@ export const machine = autoDeploy.createMachine({
     failingSince: null,
     failedAt: null,
     failures: 0,
+    hasLooked: false,
     deed: null,
   }),
   initial: 'planning',
@@ -335,6 +342,8 @@ export const machine = autoDeploy.createMachine({
           ...planned({ context }),
           head: context.found!,
           decision: context.decision,
+          // A branch that was not there was pushed since.
+          isPush: context.hasLooked || context.problem?.code === 'source_not_found',
         }),
         onDone: [
           { guard: { type: 'isOutdated', params: verdictOf }, target: 'planning' },

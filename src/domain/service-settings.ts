@@ -130,9 +130,12 @@ export const serviceSettings: { [Name in SettingName]: Setting<Stored<Name>> } =
     default: null,
     takesEffect: 'immediately',
     meaning:
-      'Automatic deploys follow the highest version among the tags that match this pattern, such as `v*`, ' +
-      'instead of the branch. Takes effect immediately.',
-    flag: { flags: '--tags <pattern>', help: 'deploy new tags like v* instead of pushes to the branch' },
+      'Deploys follow the highest version among the tags that match this pattern, such as `v*`, instead of ' +
+      'the branch; releases come before pre-releases. Takes effect immediately.',
+    flag: {
+      flags: '--tags <pattern>',
+      help: 'deploy the highest of tags like v*, not the head of the branch',
+    },
   },
   skip_ci: {
     default: false,

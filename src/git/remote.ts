@@ -10,6 +10,7 @@ import { isUnauthorized, toFailure } from './remote-failure.ts'
 import { type HostRules, pinHost } from './remote-host.ts'
 import { parseRepositoryUrl, type RepositoryUrl } from './repository.ts'
 import { type SshAccess, withSshKey } from './ssh.ts'
+import { createTagList, type Tag } from './tags.ts'
 
 export interface RemotePlace {
   repository: RepositoryUrl
@@ -34,7 +35,7 @@ export interface Remote {
   advertised(): Promise<Advertised>
   /** The commit of a branch, or of the default branch; null if the remote has no such branch. */
   head(branch: string | null): Promise<string | null>
-  /** Those that match, the highest version first. */
+  /** Those that match, the highest one first. */
   highestTags(pattern: string): Promise<Tag[]>
   /** Where it is, as far as known now: its server may have redirected a command. */
   repository(): RepositoryUrl
@@ -60,14 +61,6 @@ interface Branch {
   name: string
   sha: string
 }
-
-export interface Tag {
-  name: string
-  commit: string
-}
-
-/** Of the tags of a repository. */
-const maxHighest = 10
 
 /** The largest number of branches known, in a repository of Windows, is some 4,000. */
 const maxBranches = 100_000
@@ -159,12 +152,9 @@ export function openRemote({
     },
     highestTags: async (pattern) => {
       const refs = [`refs/tags/${pattern}`, `refs/tags/${pattern}^{}`]
-      const tags: Tags = { highest: [], commits: new Map() }
-      await run(['ls-remote', '--sort=-version:refname'], refs, (line) => readTag(line, tags))
-      return tags.highest.map((ref) => ({
-        name: ref.slice('refs/tags/'.length),
-        commit: tags.commits.get(ref)!,
-      }))
+      const tags = createTagList(pattern)
+      await run(['ls-remote', '--sort=-version:refname'], refs, tags.read)
+      return tags.highest()
     },
     repository: () => current.repository,
     fetch: async (refspecs, history, parts = 'with contents') => {
@@ -243,24 +233,6 @@ function readAdvertised(line: string, advertised: Advertised): void {
   const isBranch = /^[0-9a-f]+$/.test(what) && name.startsWith('refs/heads/')
   if (isBranch && advertised.branches.length <= maxBranches)
     advertised.branches.push({ name: name.slice('refs/heads/'.length), sha: what })
-}
-
-interface Tags {
-  /** Their refs, the highest one first. */
-  highest: string[]
-  commits: Map<string, string>
-}
-
-/**
- * Higher names come first, but a tag with a message comes again with `^{}` and its commit, and sorts as
- * another name. A pattern also matches the end of a longer name, as that of a branch `refs/tags/v1`.
- */
-function readTag(line: string, tags: Tags): void {
-  const [sha = '', ref = ''] = line.split('\t')
-  const name = ref.replace(/\^\{\}$/, '')
-  if (!/^[0-9a-f]+$/.test(sha) || ref.lastIndexOf('refs/tags/') !== 0) return
-  if (ref === name && tags.highest.length < maxHighest) tags.highest.push(ref)
-  if (ref !== name || !tags.commits.has(name)) tags.commits.set(name, sha)
 }
 
 // Follows redirects of a server one by one, because git would not check the next host.

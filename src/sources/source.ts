@@ -17,6 +17,8 @@ export interface FetchJob extends Pick<CheckoutRequest, 'localRepositories' | 'h
   serviceId: string
   source: DeploySource
   settings: ServiceSettings
+  /** Null if the service follows no tags. */
+  tagPattern: string | null
   /** For the files. It need not exist. */
   directory: string
   storage: Storage

@@ -119,10 +119,9 @@ test('a head whose message asks for it is not deployed, and a later one is', asy
 })
 
 test('a service follows the highest tag of a pattern, not its branch', async (t) => {
-  const { read, look, decided, push, deploys, repository } = await openShop(t, {
-    tag_pattern: 'v*',
-    skip_ci: true,
-  })
+  const shop = await openShop(t, { tag_pattern: 'v*', skip_ci: true })
+  const { first: untagged, read, look, decided, push, deploys, repository } = shop
+  assert.equal(untagged.error, `no tag of ${repository.directory} matches v*`)
   await look()
   const { status, decision } = (await read()).auto_deploys
   assert.deepEqual([status, decision], ['watching', null])
@@ -146,6 +145,37 @@ test('a service follows the highest tag of a pattern, not its branch', async (t)
   await look()
   assert.equal((await decided(quiet)).reason, 'its message asks for no deploy')
   assert.equal((await deploys())[0]!.commit_sha, second)
+
+  release('v2.0-rc1', 'Candidate')
+  assert.equal((await finishedDeploy(suite.api, (await shop.request()).id)).commit_sha, quiet)
+})
+
+test('a repository that is there when its service is only created is deployed with the next push', async (t) => {
+  const { first, read, look, decided, push, deploys, repository } = await openShop(t, { deploy: false })
+  const known = await decided(repository.git('rev-parse', 'HEAD'))
+  assert.deepEqual([first, known.deploy_id], [null, null])
+  assert.equal(
+    known.reason,
+    `it was there before the service; berth deploy ${(await read()).name} deploys it`,
+  )
+
+  const head = push('Two', { 'www/index.html': 'two' })
+  await look()
+  const deploy = await finishedDeploy(suite.api, (await decided(head)).deploy_id)
+  assert.deepEqual([deploy.status, (await deploys()).length], ['live', 1])
+})
+
+test('the first tag that matches is deployed, also if the service was only created', async (t) => {
+  const { read, look, decided, push, repository } = await openShop(t, { deploy: false, tag_pattern: 'v*' })
+  await until('the first look', async () => {
+    const { actor_id } = (await read()).auto_deploys
+    const history: Body[] = actor_id ? await suite.api.get(`/actors/${actor_id}/history`) : []
+    return history.some(({ phase }) => phase === 'found no version yet')
+  })
+  const head = push('One', { 'www/index.html': 'one' })
+  repository.tag('v1')
+  await look()
+  assert.equal((await finishedDeploy(suite.api, (await decided(head)).deploy_id)).status, 'live')
 })
 
 test('a tag that is deleted takes nothing back, and a new one after it is deployed', async (t) => {
@@ -417,6 +447,8 @@ test('a tag that moves is deployed, when it is asked for', async (t) => {
   assert.equal((await read()).decision.deploy_id, null)
 
   const second = await registry.push('shop:v1', 'two')
+  const quiet = { name: 'quiet', image, auto_deploy: true, deploy: false }
+  await api.post('/services', quiet)
   await api.call('PATCH', '/services/images', { poll_seconds: 60 })
   await until('the decision', async () => (await read()).decision?.head === second)
   const { deploy_id, reason } = (await read()).decision
@@ -425,7 +457,9 @@ test('a tag that moves is deployed, when it is asked for', async (t) => {
   assert.deepEqual([reason, deploy.status], ['the tag has another image', 'live'])
   assert.equal(deploy.source.image, `${image}@${second}`)
   assert.equal(await fetchPage(api, 'images'), 'two')
-  await api.call('DELETE', '/services/images')
+  await until('the look', async () => (await api.get('/services/quiet')).auto_deploys.decision)
+  assert.deepEqual(await api.get('/services/quiet/deploys'), [])
+  for (const name of ['images', 'quiet']) await api.call('DELETE', `/services/${name}`)
 })
 
 test('a repository that cannot be read leaves what serves alone', async (t) => {
@@ -444,13 +478,14 @@ function bareRepository(t: TestContext, root: string, name: string) {
   return repository
 }
 
-/** It deploys the first head by itself. Resolves when that has ended. */
+/** Resolves when its first deploy has ended, and its head was seen. */
 async function followRepository(name: string, repo_url: string): Promise<void> {
-  await suite.api.post('/services', { name, repo_url, branch: 'main', poll_seconds: 0, deploy: false })
-  const { deploy_id } = await until('the first decision', async () => {
+  const service = { name, repo_url, branch: 'main', poll_seconds: 0 }
+  const { latest_deploy } = await suite.api.post('/services', service)
+  await finishedDeploy(suite.api, latest_deploy.id)
+  await until('the first decision', async () => {
     return (await suite.api.get(`/services/${name}`)).auto_deploys.decision
   })
-  await finishedDeploy(suite.api, deploy_id)
 }
 
 async function connectGitea(url: string, token: string): Promise<string> {

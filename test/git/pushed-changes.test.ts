@@ -99,7 +99,7 @@ test('the highest tag is that of the highest version, whether it has a message o
   const read = async (pattern: string) => (await readAll(pattern))[0]?.commit ?? null
   assert.deepEqual(await readAll('v*'), [])
   const commits: Record<string, string> = {}
-  for (const name of ['v1.9', 'v1.10', 'v2.0-rc1', 'v2.0', 'v3.0', 'v3.0.1', 'api/v3', 'vendor']) {
+  for (const name of ['v1.9', 'v1.10', 'v2.0-rc1', 'v2.0', 'v3.0', 'v3.0.1', 'v4.0-rc1', 'api/v3']) {
     commits[name] = repository.commit(name, {})
     if (name === 'v1.10') repository.tag(name)
     else repository.git('tag', '--annotate', '--message', name, name)
@@ -116,9 +116,10 @@ test('the highest tag is that of the highest version, whether it has a message o
     commits['v3.0.1'],
     commits['api/v3'],
     commits['v3.0'],
-    commits.vendor,
+    commits['v3.0.1'],
     null,
   ])
-  const names = (await readAll('v*')).map(({ name }) => name)
-  assert.deepEqual(names, ['vendor', 'v3.0.1', 'v3.0', 'v2.0', 'v2.0-rc1', 'v1.10', 'v1.9'])
+  const names = async (pattern: string) => (await readAll(pattern)).map(({ name }) => name)
+  assert.deepEqual(await names('v*'), ['v3.0.1', 'v3.0', 'v2.0', 'v1.10', 'v1.9', 'v4.0-rc1', 'v2.0-rc1'])
+  assert.deepEqual(await names('v*-rc*'), ['v4.0-rc1', 'v2.0-rc1'])
 })

@@ -1,6 +1,6 @@
 // The chart of automatic deploys: heads, verdicts, failures and changes of the plan.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import {
   type AutoDeployPlan,
   type AutoDeployRecord,
@@ -421,6 +421,25 @@ const views: Record<string, () => Telling> = {
   }),
 }
 
+test('a head is a push if the first look is over, or if its branch was not there', async () => {
+  const missing = failed(at, { code: 'source_not_found', message: 'no such branch' })
+  const looks: [unknown[], boolean][] = [
+    [[found('a1')], false],
+    [[{ at, head: null, problem: null }, found('a1')], true],
+    [[failed(), found('a1')], false],
+    [[missing, found('a1')], true],
+    [[{ ...planned({ ...plan, source: 'https://git.test/other' }) }, found('a1')], false],
+  ]
+  for (const [seenBefore, isPush] of looks) {
+    const decide = mock.fn<TestEffect>((_, signal) => forever(signal))
+    const effects = { watchSource: inTurn(...seenBefore), decide }
+    const { actor } = runMachine(machine, effects, { input: { ...own, plan, at: made } })
+    for (let turns = 0; turns < 10; turns++) await tick()
+    assert.equal((decide.mock.calls[0]!.arguments[0] as { isPush: boolean }).isPush, isPush)
+    actor.stop()
+  }
+})
+
 const recordOf = ({ actor }: Run) => toRecord(actor.getSnapshot() as AutoDeploySnapshot)
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -436,13 +455,13 @@ for (const [what, tell] of Object.entries(views)) {
 
     assert.deepEqual([pathOf(run.actor.getSnapshot().value), recordOf(run)], [states.at(-1), record])
     const { context } = run.actor.getSnapshot() as AutoDeploySnapshot
-    const { decision, problem, failedAt, failures } = context
-    const watched = { ...own, plan: context.plan, decision, problem, failedAt, failures }
+    const { decision, problem, failedAt, failures, hasLooked } = context
+    const watched = { ...own, plan: context.plan, decision, problem, failedAt, failures, hasLooked }
     const inputs: Record<string, unknown> = {
       watching: ['watchSource', watched],
       checking: ['awaitChecks', { ...watched, waiting: context.waiting }],
       paused: ['awaitPlan', { ...own, plan: context.plan }],
-      deciding: ['decide', { ...own, plan: context.plan, head: context.found, decision }],
+      deciding: ['decide', { ...own, plan: context.plan, head: context.found, decision, isPush: hasLooked }],
       deploying: ['beginDeploy', { ...own, plan: context.plan, head: 'a1', deployId: 'dep-1' }],
     }
     const last = states.at(-1)!

@@ -28,6 +28,8 @@ interface HeadInput {
   head: string
   /** The newest about this source; null before the first. */
   decision: Decision | null
+  /** Whether it came after the service began to follow this source. */
+  isPush: boolean
 }
 
 type Decided = Omit<Verdict, 'at'>
@@ -38,7 +40,7 @@ export const outdated: Decided = { deployId: null, reason: '', isOutdated: true,
 export async function decide(
   ports: AutoDeployPorts,
   places: Places,
-  { id, serviceId, head, decision }: HeadInput,
+  { id, serviceId, head, decision, isPush }: HeadInput,
   signal: AbortSignal,
 ): Promise<Decided> {
   const { storage } = ports
@@ -59,6 +61,8 @@ export async function decide(
   const noDeploy = (reason: string): Decided => ({ ...decided, deployId: null, reason })
   const same = newest !== null && versionOf(newest) === head ? newest : null
   if (same !== null && !isUnread(same)) return noDeploy(`${same.id} has this version`)
+  if (newest === null && !isPush && deliveriesOf(storage, serviceId, head).length === 0)
+    return noDeploy(`it was there before the service; berth deploy ${service.name} deploys it`)
   // Its version would have been this one.
   if (decision === null && newest !== null && hasWithdrawn(newest, service))
     return noDeploy(`${newest.id} was canceled`)
@@ -102,11 +106,14 @@ function isUnknown(deploy: RecordOf<'deploy'>): boolean {
   return isUnfinished(deploy) && versionOf(deploy) === null
 }
 
-function newsOfBranch({ hookDeliveries }: Storage, serviceId: string, head: string): string {
-  const isForced = hookDeliveries.openOf(serviceId).some((id) => {
-    const delivery = hookDeliveries.get(id)
-    return delivery?.after === head && delivery.forced === true
-  })
+/** The provider has reported its push. */
+function deliveriesOf({ hookDeliveries }: Storage, serviceId: string, head: string) {
+  const open = hookDeliveries.openOf(serviceId).map((id) => hookDeliveries.get(id))
+  return open.filter((delivery) => delivery?.after === head)
+}
+
+function newsOfBranch(storage: Storage, serviceId: string, head: string): string {
+  const isForced = deliveriesOf(storage, serviceId, head).some((delivery) => delivery?.forced === true)
   return isForced ? 'a forced push gave the branch another head' : 'the branch has a new head'
 }
 

@@ -46,7 +46,7 @@ export async function watchSource(
   signal: AbortSignal,
 ): Promise<Watched> {
   const { hookDeliveries } = ports.storage
-  const { plan, decision, problem, failedAt } = input
+  const { plan, decision, problem, failedAt, hasLooked } = input
   let { failures } = input
   let dueAt = failedAt === null ? 0 : Date.parse(failedAt) + retryMs(failures)
   return followPlan<Watched>(ports, input, signal, async (service, isWoken) => {
@@ -62,7 +62,8 @@ export async function watchSource(
     const found = await lookAt(ports, places, service, input, signal)
     const isSame = found.head === (decision?.head ?? null)
     const isAgain = isSame && againAt <= Date.now()
-    const isNews = found.problem === null && (problem !== null || !isSame || isAgain)
+    const isFirst = !hasLooked && decision === null
+    const isNews = found.problem === null && (problem !== null || !isSame || isAgain || isFirst)
     // A verdict answers them too; left open, they would ask again at once.
     if (asked.length > 0 && !isNews) await hookDeliveries.settle(service.id, asked, answerOf(found, decision))
     if (isNews || found.problem?.message !== problem?.message) return { ...found, isAgain, at: isoNow() }

@@ -378,7 +378,7 @@ const remedies: Partial<Record<ErrorCode, string>> = {
   pull_failed: checkImage,
   registry_rate_limited: waitForRegistry,
   registry_unreachable: waitForRegistry,
-  source_not_found: 'correct the branch, commit or folder that is missing',
+  source_not_found: 'correct the branch, tag, commit or folder that is missing',
   timeout: 'raise that limit, or make the phase faster',
 }
 

@@ -54,6 +54,7 @@ async function openWait(t: TestContext, provider: ProviderName | null) {
         problem: null,
         failedAt: null,
         failures: 0,
+        hasLooked: true,
         waiting: { head, since: minutes(2), outcome: 'pending', ...waiting },
       },
       t.signal,

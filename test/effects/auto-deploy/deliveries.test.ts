@@ -54,7 +54,7 @@ async function open(t: TestContext, answer: GitServerAnswer = { status: 503 }) {
 
 test('a head that cannot be read answers the deliveries with the reason', async (t) => {
   const { storage, effects, input } = await open(t)
-  const deciding = { ...input, head: '1'.repeat(40), decision: null }
+  const deciding = { ...input, head: '1'.repeat(40), decision: null, isPush: true }
   await assert.rejects(effects.decide(deciding, t.signal), { code: 'git_remote_unreachable' })
 
   assert.deepEqual(storage.hookDeliveries.openOf('svc-1'), [])
@@ -64,7 +64,7 @@ test('a head that cannot be read answers the deliveries with the reason', async 
 
 test('a source that fails differently each time answers a delivery once', async (t) => {
   const { storage, effects, input } = await open(t)
-  const former = { decision: null, failures: 1, failedAt: new Date().toISOString() }
+  const former = { decision: null, hasLooked: true, failures: 1, failedAt: new Date().toISOString() }
   const problem = { code: 'git_remote_unreachable', message: 'another reason' }
   const watched = await effects.watchSource({ ...input, ...former, problem }, t.signal)
   assert.ok('problem' in watched && watched.problem?.message !== problem.message)
@@ -90,14 +90,17 @@ test('a head that its deploy could not read is deployed again, a few times', asy
       tags: [],
       reliesOn: null,
     }
-    const former = { decision, problem: null, failedAt: null, failures: 0 }
+    const former = { decision, problem: null, failedAt: null, failures: 0, hasLooked: true }
     const watching = effects.watchSource({ ...input, ...former }, limit)
     await storage.actors.advance(make(id, 'failed', 2))
     return watching as Promise<{ isAgain: boolean }>
   }
   for (const id of ['dep-1', 'dep-2', 'dep-3', 'dep-4']) {
     assert.equal((await watchDeploy(id, AbortSignal.timeout(20_000))).isAgain, true)
-    const { deployId, reason } = await effects.decide({ ...input, head, decision: null }, t.signal)
+    const { deployId, reason } = await effects.decide(
+      { ...input, head, decision: null, isPush: true },
+      t.signal,
+    )
     assert.deepEqual([deployId?.slice(0, 4), reason], ['dep-', `${id} could not read it`])
   }
   await assert.rejects(watchDeploy('dep-5', AbortSignal.timeout(1000)), { name: 'TimeoutError' })
@@ -132,7 +135,7 @@ test('a renewed token does not wake a service that fails, and a repaired account
   const own = { id: 'git-1', kind: 'git-connection', service_id: null }
   await storage.actors.create(transitionOf(own, { status: 'connected' }))
   const problem = { code: 'git_remote_unreachable', message: 'another reason' }
-  const former = { decision: null, failures: 1, failedAt: new Date().toISOString(), problem }
+  const former = { decision: null, hasLooked: true, failures: 1, failedAt: new Date().toISOString(), problem }
   const watching = effects.watchSource({ ...input, ...former }, t.signal)
   for (let revision = 2; revision < 6; revision++)
     await storage.actors.advance(transitionOf({ ...own, revision }, { status: 'connected' }))

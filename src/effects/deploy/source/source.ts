@@ -33,6 +33,7 @@ async function fetchInto(phase: DeployPhase, { source }: FetchInput) {
     serviceId,
     source,
     settings: phase.release.settings,
+    tagPattern: phase.service.tag_pattern || null,
     directory,
     storage: ports.storage,
     logger: ports.logger,
