@@ -4,13 +4,14 @@ import { readdir } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { Container } from 'dockerode'
 import { type Engine, orNull } from '../engine/client.ts'
+import { inspectImage } from '../images/images.ts'
 import { readArchive } from './archive-entries.ts'
 import type { InspectedContainer } from './find-container.ts'
 
 export interface ExecProblem {
   text: string
-  /** `absent`: there is no such file. `foreign`: it is for another processor. */
-  kind: 'absent' | 'foreign' | 'other'
+  /** `absent`: there is no such file. `foreign`: it is for another processor. `path`: see `Scope`. */
+  kind: 'absent' | 'foreign' | 'path' | 'other'
 }
 
 interface FileFacts {
@@ -32,6 +33,8 @@ interface Scope {
   architecture: string
   /** The value of PATH. */
   path: string
+  /** That of the image, if the env of the service sets another one. */
+  replacedPath: string | null
   workingDir: string
 }
 
@@ -56,10 +59,13 @@ export async function findExecProblem(
   { container, info }: InspectedContainer,
 ): Promise<ExecProblem | null> {
   const { architecture } = await engine.info()
-  const scope = {
+  const path = readPath(info.Config.Env)
+  const imagePath = readPath((await inspectImage(engine, info.Image))?.env ?? info.Config.Env)
+  const scope: Scope = {
     files: openFiles(engine, container),
     architecture,
-    path: readPath(info.Config.Env),
+    path,
+    replacedPath: path === imagePath ? null : imagePath,
     workingDir: info.Config.WorkingDir || '/',
   }
   const program = await findProgramProblem(scope, info.Path)
@@ -81,11 +87,21 @@ async function findProgramProblem(scope: Scope, program: string): Promise<ExecPr
     if (problem === null) return null
     first ??= problem
   }
-  const place = isPath ? 'the image' : `PATH (${scope.path})`
-  return first ?? { text: `there is no '${program}' in ${place}`, kind: 'absent' }
+  if (first !== null) return first
+  const text = `there is no '${program}' in ${isPath ? 'the image' : `PATH (${scope.path})`}`
+  const isReplaced = !isPath && (await isInReplacedPath(scope, program))
+  const cause = `${text}: the env sets PATH, which replaces that of the image`
+  return isReplaced ? { text: cause, kind: 'path' } : { text, kind: 'absent' }
 }
 
-function pathsOf({ workingDir, path }: Scope, name: string): string[] {
+async function isInReplacedPath(scope: Scope, program: string): Promise<boolean> {
+  if (scope.replacedPath === null) return false
+  const paths = pathsOf({ ...scope, path: scope.replacedPath }, program)
+  for (const path of paths) if (await scope.files.exists(path)) return true
+  return false
+}
+
+function pathsOf({ workingDir, path }: Pick<Scope, 'workingDir' | 'path'>, name: string): string[] {
   return path.split(':').map((folder) => posix.resolve(workingDir, folder, name))
 }
 

@@ -68,7 +68,14 @@ const cases: Case[] = [
     name: 'a program that is not in the PATH of the service',
     lines: ['CMD ["sleep", "1"]'],
     env: [{ key: 'PATH', value: '/nowhere' }],
-    says: /: there is no 'sleep' in PATH \(\/nowhere\)/,
+    says: /'sleep' in PATH \(\/nowhere\): the env sets PATH, which replaces that of the image \(exit/,
+  },
+  {
+    name: 'a shell that is not in the PATH of the service',
+    lines: [],
+    command: 'sleep 1',
+    env: [{ key: 'PATH', value: '/opt/bin' }],
+    says: /: there is no 'sh' in PATH \(\/opt\/bin\): the env sets PATH, which replaces that of the image/,
   },
   {
     name: 'a later command of a script that begins with builtins',

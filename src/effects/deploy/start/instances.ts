@@ -136,6 +136,7 @@ function sourceOf({ ports, id }: DeployPhase): DeploySource | undefined {
 async function logEnvironmentWarnings({ ports, log, release }: DeployPhase, vars: EnvVar[]): Promise<void> {
   const unused = unusedPort(release.settings, vars)
   if (unused) log.info(unused)
+  if (vars.some(({ key }) => key === 'PATH')) log.info('the env sets PATH, which replaces that of the image')
   const limit = release.settings.cpu_limit
   if (!limit) return
   const { cpus } = await ports.engine.info()
