@@ -16,7 +16,7 @@ interface Variable {
   value: string
 }
 
-/** Each key once, with its last value. Throws InvalidEnvFile. Takes linear time. */
+/** Throws InvalidEnvFile, also for a key that comes twice. Takes linear time. */
 export function parseEnvFile(text: string): Variable[] {
   if (new TextEncoder().encode(text).length > envFileLimitMib * bytesPerMib) {
     throw new InvalidEnvFile(`it is larger than ${envFileLimitMib} MiB`)
@@ -30,6 +30,7 @@ export function parseEnvFile(text: string): Variable[] {
       continue
     }
     const { key, value, end } = parseVariable(text, at, line)
+    if (values.has(key)) throw invalidAt(text, at, `${key} is set a second time`)
     values.set(key, value)
     at = end + 1
   }

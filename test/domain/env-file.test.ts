@@ -63,7 +63,6 @@ const values: Record<string, string> = {
   'VAR="VAL"\r\n': 'VAL',
   '\uFEFFVAR=VAL': 'VAL',
   'VAR=漢字 ünï': '漢字 ünï',
-  'VAR=first\nVAR=last': 'last',
   '\r\n# VAR=no\r\n  # VAR=no\n\nVAR=VAL\n\t\n': 'VAL',
 }
 
@@ -95,6 +94,7 @@ const refused: [text: string, message: string][] = [
   [`A='it's'`, "line 1: there is text after the closing ' of A"],
   ['A=1\nB="x\ny"z\nC=3', 'line 3: there is text after the closing " of B'],
   ['A=1\nB="x\nC=3', 'line 2: the value of B has no closing "'],
+  ['A=1\n# B\nA=1', 'line 3: A is set a second time'],
   ["A='x\\'", "line 1: the value of A has no closing '"],
 ]
 

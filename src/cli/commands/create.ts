@@ -7,7 +7,7 @@ import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { orNull } from '../failure.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
-import { parseAssignments, readEnvFile } from '../service/env-file.ts'
+import { parseAssignments, readEnvFile, warnOfVariables } from '../service/env-file.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
 import { plain } from '../terminal/output.ts'
 import { askText, type Choice, confirm, pick, search } from '../terminal/prompts.ts'
@@ -68,6 +68,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   if (out.isJson) out.json(service)
   else printDone(cli, `${service.name} was created`)
   if (!out.isJson) sayAutoDeploy(cli, service)
+  if (env.length > 0 && !out.isJson) await warnOfVariables(cli, service.name, { set: env })
   const first = service.latest_deploy
   if (first && follow) return followUp(cli, first, true)
   printNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))

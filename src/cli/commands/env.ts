@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ChangeEnv, EnvChanges, EnvVar, ShownEnvVar } from '../../api/env.ts'
+import type { ChangeEnv, EnvVar, ShownEnvVar } from '../../api/env.ts'
 import type { Service } from '../../api/service.ts'
 import { toEnvLine } from '../../domain/env-file.ts'
 import { count } from '../../quantities.ts'
@@ -14,7 +14,7 @@ import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { CliFailure, exitCodes, usageFailure, withoutSecrets } from '../failure.ts'
 import { followUp, printDone, printNext, printUndo } from '../follow-up.ts'
-import { parseAssignments, parseEnvText, readEnvFile } from '../service/env-file.ts'
+import { parseAssignments, parseEnvText, readEnvFile, warnOfVariables } from '../service/env-file.ts'
 import { resolveService } from '../service/resolve-target.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { confirm } from '../terminal/prompts.ts'
@@ -32,7 +32,10 @@ export function addEnvCommands(program: BerthCommand): void {
     .examples('berth env shop', 'berth env shop --show > shop.env')
     .runs(showEnv)
   addSavingOptions(
-    env.command('set').argument('<name>', 'the service').argument('<KEY=value...>', 'KEY=- is stdin'),
+    env
+      .command('set')
+      .argument('<name>', 'the service')
+      .argument('<KEY=value...>', 'KEY=- is stdin, without the line feed at its end'),
   )
     .description('set variables')
     .examples(
@@ -90,6 +93,7 @@ async function setEnv(cli: Cli, name: string, words: string[], options: SavingOp
     ...(added.length > 0 ? [`berth env unset ${name} ${added.join(' ')}${restart}`] : []),
     ...changed.map((key) => `berth env set ${name} ${key}=-${restart}   # with the former value`),
   ]
+  await warnOfVariables(cli, name, { set })
   return saveEnv(cli, name, { set, undo }, options)
 }
 
@@ -135,21 +139,11 @@ async function agreeAndSave(cli: Cli, name: string, difference: EnvDifference, o
   }
   const change = { set: [...difference.added, ...difference.changed], unset: difference.removed }
   showDifference(out, difference)
-  await reportUnresolved(cli, name, change)
+  // The dry run also rejects an invalid change before the confirmation.
+  await warnOfVariables(cli, name, change)
   const question = { message: `Save this for ${plain(name)}?`, instead: 'confirm with --yes' }
   if (!options.yes && !(await confirm(cli, question))) throw new CliFailure('nothing was saved')
   return saveEnv(cli, name, change, options)
-}
-
-/** Reports unresolvable references. The dry run also rejects an invalid change before the confirmation. */
-async function reportUnresolved({ client, out }: Cli, name: string, body: object): Promise<void> {
-  const { unresolved } = await client.call<EnvChanges>('PATCH', `${servicePath(name)}/env`, {
-    body,
-    query: { dry_run: true },
-  })
-  for (const key of unresolved) {
-    out.say(`  ${out.tint('yellow', '!')} ${plain(key)} refers to something that does not exist`)
-  }
 }
 
 interface EnvDifference {

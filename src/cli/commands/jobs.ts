@@ -1,11 +1,12 @@
 // Job runs in containers like that of the live deploy. Words after `--` are the command's, not Berth's.
+import type { DeployDiff } from '../../api/deploy-diff.ts'
 import type { JobRun } from '../../api/job.ts'
 import type { Service } from '../../api/service.ts'
-import { fetchNewest, jobPath, servicePath } from '../client/client.ts'
+import { deployPath, fetchNewest, jobPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { requireServiceName } from '../config/project.ts'
-import { exitCodes, usageFailure } from '../failure.ts'
+import { exitCodes, orNull, usageFailure } from '../failure.ts'
 import { printNext } from '../follow-up.ts'
 import { commandOf, noRunsNotice, outcomeOf, runDuration, runStyle, startedBy } from '../job/labels.ts'
 import { splitArguments, toShellCommand } from '../service/command-words.ts'
@@ -66,6 +67,7 @@ async function runCommand(
   const service = requireServiceName(cli, name)
   const stdin = sendsInput(cli, options)
   const started = await startRun(cli, service, words, { ...options, stdin })
+  await sayNotLive(cli, service)
   if (options.follow === false) return leaveRun(cli, started)
   const { concludeRun, followRun } = await import('../job/follow.ts')
   let isFed = !stdin
@@ -74,6 +76,19 @@ async function runCommand(
       isFed = isSent
     })
   return concludeRun(cli, await followRun(cli, started, () => isFed))
+}
+
+/** A run has the variables of the live version. */
+async function sayNotLive({ client, out }: Cli, name: string): Promise<void> {
+  const service = await orNull(client.call<Service>('GET', servicePath(name)))
+  if (!service?.live_deploy_id) return
+  const path = `${deployPath(service.live_deploy_id)}/diff`
+  const diff = await orNull(client.call<DeployDiff>('GET', path, { query: { against: 'saved' } }))
+  const { added = [], changed = [], removed = [] } = diff?.env ?? {}
+  const keys = [...added, ...changed, ...removed]
+  if (keys.length === 0) return
+  const what = `${keys.join(', ')}: what is saved is not live yet, and not in this run`
+  out.say(` ${out.tint('yellow', '!')} ${plain(what)}: berth restart ${plain(service.name)}`)
 }
 
 function sendsInput(cli: Cli, { follow, stdin }: RunOptions): boolean {

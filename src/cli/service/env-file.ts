@@ -1,8 +1,10 @@
 // The variables that commands read from files and arguments. A value stays text, and is never parsed again.
-import type { EnvVar } from '../../api/env.ts'
+import type { ChangeEnv, EnvChanges, EnvVar } from '../../api/env.ts'
 import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../../domain/env-file.ts'
+import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { usageFailure } from '../failure.ts'
+import { plain } from '../terminal/output.ts'
 import { readFileOrInput, readStandardInput } from '../terminal/standard-input.ts'
 
 /** The variables of a file, or of stdin for `-`. Throws a usage failure. */
@@ -29,7 +31,10 @@ export async function parseAssignments(cli: Cli, words: string[]): Promise<EnvVa
   const piped = pairs.filter(({ value }) => value === '-')
   if (piped.length > 1) throw usageFailure('only one value can come from standard input')
   if (!piped[0]) return pairs
-  const value = await readStandardInput(cli, `the value of ${piped[0].key}`)
+  const { key } = piped[0]
+  const value = await readStandardInput(cli, `the value of ${key}`, () =>
+    cli.out.say(`   the line feed at the end of ${plain(key)} was left out`),
+  )
   return pairs.map((pair) => (pair === piped[0] ? { ...pair, value } : pair))
 }
 
@@ -38,4 +43,16 @@ function parseAssignment(word: string): EnvVar {
   const at = word.indexOf('=')
   if (at < 1) throw usageFailure('write a variable as KEY=value', 'KEY=- reads the value from standard input')
   return { key: word.slice(0, at), value: word.slice(at + 1) }
+}
+
+/** Says which variables replace something that the image needs, or refer to nothing. */
+export async function warnOfVariables(cli: Cli, service: string, change: Partial<ChangeEnv>): Promise<void> {
+  const { client, out } = cli
+  const warn = (text: string) => out.say(`  ${out.tint('yellow', '!')} ${plain(text)}`)
+  const query = { dry_run: true }
+  const path = `${servicePath(service)}/env`
+  const { unresolved } = await client.call<EnvChanges>('PATCH', path, { body: change, query })
+  for (const key of unresolved) warn(`${key} refers to something that does not exist`)
+  if (change.set?.some(({ key }) => key === 'PATH'))
+    warn('PATH replaces that of the image: programs in the folders of its own are not found')
 }

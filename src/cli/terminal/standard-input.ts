@@ -9,12 +9,18 @@ import type { Invocation } from '../invocation.ts'
 /** A password, a token or the value of a variable: the server accepts far less. */
 const secretLimitMib = 1
 
-/** All of stdin, without the newline that `echo` appends. */
-export async function readStandardInput({ stdin }: Invocation, what: string): Promise<string> {
+/** All of stdin, without the line feed that `echo` appends; `onLineFeed` is called if there was one. */
+export async function readStandardInput(
+  { stdin }: Invocation,
+  what: string,
+  onLineFeed = () => {},
+): Promise<string> {
   if (stdin.isTTY) {
     throw usageFailure(`${what} is read from standard input, which is a terminal`, `use a pipe: … | berth …`)
   }
-  return decode(await readBytes(stdin, secretLimitMib, what), what).replace(/\r?\n$/, '')
+  const text = decode(await readBytes(stdin, secretLimitMib, what), what)
+  if (text.endsWith('\n')) onLineFeed()
+  return text.replace(/\r?\n$/, '')
 }
 
 /** Reads a text file, or stdin for `-`, unchanged. */
