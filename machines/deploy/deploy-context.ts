@@ -84,10 +84,15 @@ export interface DeployContext extends DeployInput {
 }
 
 /** What a user should know of a version that works. */
-export interface DeployWarning {
+export type DeployWarning =
   /** Without a disk for this VOLUME path of the image, each instance begins with the data of the image. */
-  code: 'volume_without_disk'
-  path: string
+  | { code: 'volume_without_disk'; path: string }
+  /** The first request through the edge got this status, of 500 or more. */
+  | { code: 'page_fails'; path: string; status: number }
+
+/** Null if no request was answered in time, or none was sent. */
+export interface Switched extends SlotOutput {
+  status: number | null
 }
 
 export type Phase = 'fetching' | 'building' | 'pulling' | 'preparing' | 'starting' | 'checking' | 'switching'
@@ -148,6 +153,14 @@ export const fromOutput = {
   started: (output: Listening & { warnings: DeployWarning[] }) => ({
     ...portOf(output),
     warnings: output.warnings,
+  }),
+  switched: ({ warnings = [] }: DeployContext, { at, status }: Switched) => ({
+    finishedAt: at,
+    phase: null,
+    warnings:
+      status !== null && status >= 500
+        ? [...warnings, { code: 'page_fails' as const, path: '/', status }]
+        : warnings,
   }),
   /** A cron job is live without checks. */
   scheduled: (output: Listening & SlotOutput) => ({

@@ -21,6 +21,7 @@ import {
   type Listening,
   limitOf,
   type Phase,
+  type Switched,
   superseded,
   type Turn,
 } from './deploy-context.ts'
@@ -74,7 +75,7 @@ const slots = {
     DeploySlotInput & Listening & { settleMs: number },
     SlotOutput & Listening & { healthCheck: HealthCheck }
   >(),
-  switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, SlotOutput>(),
+  switchTraffic: slot<DeploySlotInput & { formerDeployId: string | null }, Switched>(),
   keepInstances: slot<DeploySlotInput & { image: string }, SlotOutput>(),
   drainInstances: slot<DeploySlotInput & { drainUntil: number; port: number }, SlotOutput>(),
   removeTraces: slot<
@@ -310,7 +311,7 @@ export const machine = deploy.createMachine({
             }),
             onDone: {
               target: '#deploy.live',
-              actions: assign(({ event }) => ({ finishedAt: event.output.at, phase: null })),
+              actions: assign(({ context, event }) => fromOutput.switched(context, event.output)),
             },
             onError: failing,
           },

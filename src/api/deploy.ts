@@ -107,14 +107,16 @@ export const Deploy = z
     warnings: z
       .array(
         z.object({
-          code: z.enum(['volume_without_disk']).describe('The kind of warning.'),
-          path: z.string().describe('In the instances.'),
+          code: z.enum(['volume_without_disk', 'page_fails']).describe('The kind of warning.'),
+          path: z.string().describe('In the instances, or of the page.'),
+          status: z.int().optional().describe('Of the response, with `page_fails`.'),
         }),
       )
       .nullish()
       .describe(
         'What to know of a version that works. `volume_without_disk`: the image keeps data in `path` ' +
-          '(VOLUME), where the service has no disk, so each instance begins with the data of the image.',
+          '(VOLUME), where the service has no disk, so each instance begins with the data of the image. ' +
+          '`page_fails`: the first request through the edge got this `status`, of 500 or more.',
       ),
     commit_sha: text.describe('The commit that was built; null until known.'),
     commit_message: text.describe('The message of that commit.'),

@@ -103,6 +103,13 @@ test('the command that adds a disk can be copied into a shell', () => {
   assert.match(commandFor('/a b$(id)')!, /^ +berth update web --disk '\/a b\$\(id\)' +#/)
 })
 
+test('a page that fails is named with its status and the setting that checks it', () => {
+  const warning = { code: 'page_fails' as const, path: '/', status: 500 }
+  const lines = warningLines((_, text) => text, 'web', { warnings: [warning] }).join('\n')
+  assert.match(lines, /! \/ answered 500, and only the port was checked: berth logs web\n/)
+  assert.match(lines, /^ +berth update web --health-path \/ /m)
+})
+
 const now = new Date('2026-11-22T12:00:00.000Z')
 
 test('a time is shown in its zone, with the year if it is not the current one', () => {

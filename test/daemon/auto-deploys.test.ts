@@ -150,7 +150,7 @@ test('a service follows the highest tag of a pattern, not its branch', async (t)
   assert.equal((await finishedDeploy(suite.api, (await shop.request()).id)).commit_sha, quiet)
 })
 
-test('a repository that is there when its service is only created is deployed with the next push', async (t) => {
+test('what is there when a service is only created is deployed with the next push', async (t) => {
   const { first, read, look, decided, push, deploys, repository } = await openShop(t, { deploy: false })
   const known = await decided(repository.git('rev-parse', 'HEAD'))
   assert.deepEqual([first, known.deploy_id], [null, null])

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import type { Body } from '../support/daemon/api.ts'
 import { fileScope } from '../support/daemon/scope.ts'
-import { finishedDeploy, until } from '../support/daemon/service.ts'
+import { finishedDeploy, logLines, until } from '../support/daemon/service.ts'
 import { createService, type TestService } from '../support/daemon/suite.ts'
 import { edgeApp } from '../support/edge/edge-app.ts'
 import { startLoad } from '../support/edge/edge-load.ts'
@@ -39,6 +39,8 @@ test('a deploy is served at the name of its service, which shows its address', a
   assert.deepEqual([status, body, headers['x-version']], [200, 'one', 'one'])
   const { url, hosts } = await api.get(`/services/${shop.name}`)
   assert.deepEqual([url, hosts], [`http://${placeOf(shop).host}:${site.port}`, [placeOf(shop).host]])
+  const lines = await logLines(api, shop.first.id)
+  assert.ok(lines.includes(`a request through the edge reached the instance: it answered 200, ${url}`))
   const strange = await ask('nobody.localhost')
   assert.equal(strange.status, 404)
   assert.match(strange.body, /No such site/)

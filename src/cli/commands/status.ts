@@ -9,6 +9,7 @@ import { CliFailure, exitCodes, interruption } from '../failure.ts'
 import { printNext } from '../follow-up.ts'
 import { readable, stateStyle } from '../service/labels.ts'
 import { resolveService } from '../service/resolve-target.ts'
+import { openAlerts } from '../service/trouble.ts'
 import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
@@ -40,6 +41,7 @@ async function showStatus(cli: Cli, name: string | undefined, options: { watch?:
   // Only a cron job is live without instances.
   const isIdle = status.state === 'live' && status.desired_instances === 0
   if (isIdle) printNext(cli, `berth schedule ${chosen}`)
+  for (const line of await openAlerts(cli, chosen)) out.print(line)
   const [held, alerts] = await Promise.all([heldLine(cli), openAlertsLine(cli)])
   if (held !== null) out.print(`  ${out.paint('red', plain(held))}`)
   if (alerts !== null) {

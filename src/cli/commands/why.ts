@@ -10,6 +10,7 @@ import type { BerthCommand } from '../command.ts'
 import { deployStyle, originOf, requesterName, warningLines } from '../deploy/labels.ts'
 import { CliFailure } from '../failure.ts'
 import { resolveDeploy } from '../service/resolve-target.ts'
+import { instanceTrouble, openAlerts } from '../service/trouble.ts'
 import { age } from '../terminal/ages.ts'
 import { type Output, plain } from '../terminal/output.ts'
 import { clip, paragraph } from '../terminal/phase-line.ts'
@@ -76,6 +77,10 @@ async function explainDeploy(cli: Cli, idOrName: string | undefined): Promise<vo
   printHeading(out, deploy, service)
   printPhases(out, why)
   for (const line of warningLines(out.paint, service.name, deploy)) out.print(line)
+  if (isServing(service, deploy)) {
+    const [instances, alerts] = [instanceTrouble(cli, service.name), openAlerts(cli, service.name)]
+    for (const line of (await Promise.all([instances, alerts])).flat()) out.print(line)
+  }
   if (isFailure(deploy)) printProblem(out, why)
   else if (service.type === 'cron_job') {
     out.print(out.paint('dim', `\n its runs: berth jobs ${plain(service.name)}`))
@@ -93,19 +98,27 @@ function isFailure({ status }: Deploy): boolean {
   return status === 'failed' || status === 'canceled'
 }
 
+function isServing({ live_deploy_id }: Service, { id }: Deploy): boolean {
+  return live_deploy_id === id
+}
+
 function toJson(deploy: Deploy, { phases, failed_step, error_line, lines, hint, commands }: Why) {
   return { deploy, phases, failed_step, error_line, lines, hint, commands }
 }
 
 /** ` shop failed while building, 2m ago` */
-function printHeading(out: Output, deploy: Deploy, { name }: Service): void {
+function printHeading(out: Output, deploy: Deploy, service: Service): void {
+  const { name } = service
+  const isDegraded = isServing(service, deploy) && service.state === 'degraded'
   const { status, phase, created_at, finished_at } = deploy
-  const verb = { queued: 'is queued', running: 'is', live: 'is live', deactivated: 'was live' }
+  const live = isDegraded ? 'is degraded' : 'is live'
+  const verb = { queued: 'is queued', running: 'is', live, deactivated: 'was live' }
   const text = isFailure(deploy)
     ? `${status === 'failed' ? 'failed' : 'was canceled'} while ${phase ?? 'queued'}`
     : `${verb[status as keyof typeof verb]}${status === 'running' && phase ? ` ${phase}` : ''}`
   const when = age(finished_at ?? created_at)
-  out.print(` ${out.paint('bold', plain(name))} ${out.paint(deployStyle(deploy), plain(text))}, ${when}`)
+  const shown = out.paint(isDegraded ? 'yellow' : deployStyle(deploy), plain(text))
+  out.print(` ${out.paint('bold', plain(name))} ${shown}, ${when}`)
   const by = requesterName(deploy.by)
   const origin = `${deploy.id}, ${originOf(deploy)}${by && `, by ${by}`}`
   out.print(out.paint('dim', ` ${plain(origin)}`))

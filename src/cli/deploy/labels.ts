@@ -34,20 +34,27 @@ export function durationOf({ created_at, finished_at }: Deploy): string {
   return finished_at ? duration(Date.parse(finished_at) - Date.parse(created_at)) : ''
 }
 
-/** Three lines for each warning. */
 export function warningLines(
   paint: Output['paint'],
   service: string,
   { warnings }: Pick<Deploy, 'warnings'>,
 ): string[] {
+  const mark = paint('yellow', '!')
+  const name = plain(service)
   const cost = paint('dim', '   # one instance, short gaps at deploys')
-  return (warnings ?? [])
-    .map(({ path }) => plain(path))
-    .flatMap((path) => [
-      ` ${paint('yellow', '!')} the image keeps data in ${path} (VOLUME), without a disk there:`,
+  return (warnings ?? []).flatMap((warning) => {
+    const path = plain(warning.path)
+    if (warning.code === 'page_fails')
+      return [
+        ` ${mark} ${path} answered ${warning.status}, and only the port was checked: berth logs ${name}`,
+        `   berth update ${name} --health-path ${quote(path)}   # what fails then does not go live`,
+      ]
+    return [
+      ` ${mark} the image keeps data in ${path} (VOLUME), without a disk there:`,
       "   each new instance begins with the image's data, and the old data goes to the trash",
-      `   berth update ${plain(service)} --disk ${quote(path)}${cost}`,
-    ])
+      `   berth update ${name} --disk ${quote(path)}${cost}`,
+    ]
+  })
 }
 
 /** Empty if the server does not know it. */

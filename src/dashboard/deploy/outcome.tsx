@@ -112,13 +112,26 @@ function Undo({ service, deploy }: Pick<OutcomeProps, 'service' | 'deploy'>) {
 }
 
 function Warnings({ service: { name }, deploy: { warnings } }: Pick<OutcomeProps, 'service' | 'deploy'>) {
-  return warnings?.map(({ path }) => (
-    <section key={path} className={styles.warning}>
-      <p>
-        The image keeps data in <code>{path}</code>, where the service has no disk: each new instance begins
-        with the data of the image. To keep it (with one instance, and short gaps at deploys):
-      </p>
-      <Code text={`berth update ${name} --disk ${path}`} />
+  return warnings?.map(({ code, path, status }) => (
+    <section key={code + path} className={styles.warning}>
+      <Warning code={code} path={path} status={status} />
+      <Code text={`berth update ${name} ${code === 'page_fails' ? '--health-path' : '--disk'} ${path}`} />
     </section>
   ))
+}
+
+function Warning({ code, path, status }: NonNullable<OutcomeProps['deploy']['warnings']>[number]) {
+  if (code === 'page_fails')
+    return (
+      <p>
+        <code>{path}</code> answered {status}, and only the port was checked. With a health path, a version
+        that fails does not replace the one that serves:
+      </p>
+    )
+  return (
+    <p>
+      The image keeps data in <code>{path}</code>, where the service has no disk: each new instance begins
+      with the data of the image. To keep it (with one instance, and short gaps at deploys):
+    </p>
+  )
 }

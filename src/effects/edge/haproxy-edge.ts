@@ -29,8 +29,11 @@ export interface Edge {
   applyBestEffort(serviceId: string, signal: AbortSignal): Promise<void>
   /** Open requests at the instances of a deploy, starting at an index; null if the number is unknown. */
   openRequests(serviceId: string, deployId: string, index?: number): Promise<number | null>
-  /** Resolves when the instance in that slot answered a request through the edge. Throws `not_reached`. */
-  verify(wanted: Verification, signal: AbortSignal): Promise<void>
+  /**
+   * Resolves with the status when the instance in that slot answered a request through the edge; with null if
+   * it only accepted it. Throws `not_reached`.
+   */
+  verify(wanted: Verification, signal: AbortSignal): Promise<number | null>
   /** The reason why requests to the public ports may not reach this edge, or null. */
   findPortProblem(signal: AbortSignal): Promise<PortProblem | null>
   putChallenge(token: string, answer: string, signal: AbortSignal): Promise<void>
@@ -132,11 +135,11 @@ export class HaproxyEdge implements Edge, EdgeRounds {
     return open && slots.reduce((sum, { slot }) => sum + (open.get(slotName(slot)) ?? 0), 0)
   }
 
-  async verify(wanted: Verification, signal: AbortSignal): Promise<void> {
+  async verify(wanted: Verification, signal: AbortSignal): Promise<number | null> {
     for (let rounds = 1; ; rounds++) {
-      const problem = await verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
-      if (problem === null) return
-      if (problem.isFromInstance || rounds === verifyRounds) throw notReached(wanted, problem)
+      const answer = await verifyUpstream(this.#current, this.#parts.driver, wanted, signal)
+      if ('status' in answer) return answer.status
+      if (answer.isFromInstance || rounds === verifyRounds) throw notReached(wanted, answer)
       // HAProxy may have been restarted since the last round, and not know the instance.
       this.#last = { mode: 'unknown' }
       await this.#waitUntilApplied(this.#requestRound(), signal, maxWaitMs)
@@ -307,7 +310,7 @@ export function noEdge(): Edge {
     apply: nothing,
     applyBestEffort: nothing,
     openRequests: async () => 0,
-    verify: nothing,
+    verify: async () => null,
     findPortProblem: async () => null,
     putChallenge: refused,
     dropChallenge: () => undefined,
@@ -330,6 +333,12 @@ const attemptTimeoutMs = 5_000
 const attempts = 5
 const pauseMs = 200
 
+/** Of the instance. */
+interface Answer {
+  /** Null if it did not come in time. */
+  status: number | null
+}
+
 interface UnexpectedResponse {
   /** The status, or why there was none. */
   text: string
@@ -337,21 +346,20 @@ interface UnexpectedResponse {
   isFromInstance: boolean
 }
 
-/** Null if the instance responded. */
 export async function verifyUpstream(
   files: EdgeFiles,
   driver: Pick<Driver, 'countOpen'>,
   wanted: Verification,
   signal: AbortSignal,
-): Promise<UnexpectedResponse | null> {
+): Promise<Answer | UnexpectedResponse> {
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
-    const problem = await sendRequest(files, wanted, signal)
-    if (problem === null) return null
+    const answer = await sendRequest(files, wanted, signal)
+    if ('status' in answer) return answer
     // Without a health path the page may take long to load: an open request at the instance is enough.
-    const isSlow = problem.text === timeoutText && wanted.healthPath === null
-    if (isSlow && (await hasOpenRequests(driver, wanted))) return null
-    if (tries === attempts) return problem
+    const isSlow = answer.text === timeoutText && wanted.healthPath === null
+    if (isSlow && (await hasOpenRequests(driver, wanted))) return { status: null }
+    if (tries === attempts) return answer
     await sleep(pauseMs, signal)
   }
 }
@@ -367,12 +375,12 @@ function notReached({ healthPath, host }: Verification, { text }: UnexpectedResp
 
 const timeoutText = 'no response in time'
 
-/** Null if the instance responded. Rejects with the signal: a late response must not admit an instance. */
+/** Rejects with the signal: a late response must not admit an instance. */
 function sendRequest(
   files: EdgeFiles,
   { host, healthPath, slot }: Verification,
   signal: AbortSignal,
-): Promise<UnexpectedResponse | null> {
+): Promise<Answer | UnexpectedResponse> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
@@ -386,7 +394,8 @@ function sendRequest(
         outgoing.destroy()
         const isFromInstance = headers['x-berth-upstream'] === slotName(slot) && !headers['x-berth-answer']
         const isFine = healthPath === null || (statusCode >= 200 && statusCode < 400)
-        resolve(isFromInstance && isFine ? null : { text: String(statusCode), isFromInstance })
+        const isAnswer = isFromInstance && isFine
+        resolve(isAnswer ? { status: statusCode } : { text: String(statusCode), isFromInstance })
       },
     )
     outgoing.once('timeout', () => outgoing.destroy(new Error(timeoutText)))

@@ -27,7 +27,17 @@ test('an instance is verified by a successful response from its slot', async (t)
     assert.deepEqual([headers.host, url], ['shop.localhost', '/healthz'])
     response.setHeader('x-berth-upstream', headers['x-berth-upstream']!).end()
   })
-  assert.equal(await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal), null)
+  const answer = await verifyUpstream(edgeFiles, driver, wanted, new AbortController().signal)
+  assert.deepEqual(answer, { status: 200 })
+})
+
+test('without a health path an instance that answers 500 is verified, and its status is known', async (t) => {
+  const { place: edgeFiles } = await answering(t, ({ headers }, response) => {
+    response.writeHead(500, { 'x-berth-upstream': headers['x-berth-upstream'] }).end()
+  })
+  const anyAnswer = { ...wanted, healthPath: null }
+  const answer = await verifyUpstream(edgeFiles, driver, anyAnswer, new AbortController().signal)
+  assert.deepEqual(answer, { status: 500 })
 })
 
 test('a response from another slot does not verify the instance', async (t) => {

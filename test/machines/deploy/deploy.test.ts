@@ -188,6 +188,17 @@ for (const [exclusive, claims] of [
   })
 }
 
+test('a deploy whose first request got 500 is live with a warning, and one with 404 without', async () => {
+  const warningsAfter = async (status: number | null) => {
+    const switchTraffic = async () => ({ at: instant, status })
+    const run = runMachine(machine, happyEffects({ switchTraffic }), { input: deployInput() })
+    await run.reached('live')
+    return toRecord(run.actor.getSnapshot() as DeploySnapshot).warnings
+  }
+  assert.deepEqual(await warningsAfter(500), [{ code: 'page_fails', path: '/', status: 500 }])
+  assert.deepEqual([await warningsAfter(404), await warningsAfter(null)], [[], []])
+})
+
 test('a deploy is live on the detected port', async () => {
   const found = { at: instant, port: 8000, portSource: 'detected', healthCheck: 'port' }
   const run = runMachine(machine, happyEffects({ probeInstances: async () => found }), {

@@ -103,5 +103,5 @@ async function findFaults(site: EdgeSite, wanted: Map<TestService, string>): Pro
 /** Restarts by Docker count as crashes: then `degraded` is correct. */
 async function hasCrashed({ daemon }: EdgeSite, name: string): Promise<boolean> {
   const { state, reason } = await daemon.api.get(`/services/${name}/status`)
-  return state === 'live' || /ended \d+ times within a minute/.test(reason)
+  return state === 'live' || /ended \d+ times within 5 minutes/.test(reason)
 }

@@ -24,7 +24,7 @@ type Availability =
   | 'short'
 
 const crashLoopExits = 3
-const crashLoopMs = 60_000
+const crashLoopMs = 5 * 60_000
 const unreadyMs = 5_000
 
 export function createHealth(now: () => number = Date.now): Health {
@@ -51,7 +51,7 @@ export function createHealth(now: () => number = Date.now): Health {
       else availability = availability === 'enough' ? 'restarting' : 'short'
       if (wanted === 0) unready = null
       if (wanted > 0 && exits.length >= crashLoopExits) {
-        return `instances ended ${exits.length} times within a minute, and are restarted`
+        return `instances ended ${exits.length} times within 5 minutes, and are restarted`
       }
       if (availability === 'short') return `${running} of ${wanted} instances run`
       // Each start takes a moment.

@@ -22,25 +22,32 @@ export async function switchTraffic(phase: DeployPhase, { formerDeployId }: Swit
     throw new Failure('instance_failed', `the instance ${instance.name} ended before it could serve`)
   }
   if (instances.length === 0) throw new Failure('instance_failed', 'no instance is left to serve')
-  await switchRequests(phase, formerDeployId)
+  const status = await switchRequests(phase, formerDeployId)
   logDowntime(phase)
   log.info('switched to the new version', { brief: 'to the new version' })
+  return { status }
 }
 
 /** Old and new instances both accept requests for a moment, so the service always has an instance. */
-async function switchRequests(phase: DeployPhase, formerDeployId: string | null): Promise<void> {
+async function switchRequests(phase: DeployPhase, formerDeployId: string | null): Promise<number | null> {
   const service = phase.ports.storage.services.get(phase.serviceId)
-  if (!service || !isBehindEdge(phase.ports, service)) return
-  await admit(phase, await phase.withEngine(() => phase.listInstances()))
-  if (!service.suspended) await logReachability(phase, service)
+  if (!service || !isBehindEdge(phase.ports, service)) return null
+  const status = await admit(phase, await phase.withEngine(() => phase.listInstances()))
+  if (!service.suspended) await logReachability(phase, service, status)
   await drainUpstreams(phase, formerDeployId)
+  return status
 }
 
 /** Instances are checked on another socket of the edge, and another program may have the public ports. */
-async function logReachability({ ports, log, signal }: DeployPhase, service: ServiceRow): Promise<void> {
+async function logReachability(
+  { ports, log, signal }: DeployPhase,
+  service: ServiceRow,
+  status: number | null,
+): Promise<void> {
   const problem = await ports.edge.findPortProblem(signal)
   const url = urlOf(service, ports.publication)
-  if (problem === null) log.info(`a request through the edge reached the instance: ${url}`)
+  const answer = status === null ? '' : `it answered ${status}, `
+  if (problem === null) log.info(`a request through the edge reached the instance: ${answer}${url}`)
   else log.info(`requests to ${url} may not reach it: ${problem.message} (berth edge)`)
 }
 

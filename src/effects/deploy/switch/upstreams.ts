@@ -16,23 +16,27 @@ export function isBehindEdge(ports: DeployPorts, service: Pick<ServiceRow, 'type
   return service !== null && !ports.edge.isOff && isPublicType(service.type)
 }
 
-/** First one verification request through the edge, then client requests. Throws `not_reached`. */
+/**
+ * First one verification request through the edge, then client requests. Resolves with the highest status
+ * that they got, if any. Throws `not_reached`.
+ */
 export async function admit(
   phase: DeployPhase,
   instances: readonly InstanceState[],
   withinMs?: number,
-): Promise<void> {
+): Promise<number | null> {
   const { ports, id, serviceId, signal } = phase
   const pending = instances.filter((instance) => !isAdmitted(phase, instance))
-  if (pending.length === 0) return
+  if (pending.length === 0) return null
   const slots = await allocateSlots(phase, pending)
   await ports.edge.apply(serviceId, signal, withinMs)
-  await verify(phase, slots)
+  const status = await verify(phase, slots)
   signal.throwIfAborted()
   const admitted = new Set(pending.map(({ index }) => index))
   const isMatch = (row: UpstreamRow) => row.deploy_id === id && admitted.has(row.index)
   await ports.storage.upstreams.setState(serviceId, isMatch, 'ready')
   await ports.edge.apply(serviceId, signal, withinMs)
+  return status
 }
 
 export function isAdmitted({ ports, id, serviceId }: DeployPhase, instance: InstanceState): boolean {
@@ -57,21 +61,26 @@ async function allocateSlots(phase: DeployPhase, instances: InstanceState[]): Pr
 }
 
 /** A suspended service gets no requests through the edge, so there is nothing to verify. */
-async function verify({ ports, serviceId, signal, release }: DeployPhase, slots: number[]): Promise<void> {
+async function verify({ ports, serviceId, signal, release }: DeployPhase, slots: number[]) {
   const { services, upstreams } = ports.storage
   const service = services.get(serviceId)
   const pool = upstreams.poolOf(serviceId)
   if (!service || pool === null) throw new Failure('not_found', 'the service is being deleted')
-  if (service.suspended) return
+  if (service.suspended) return null
   const host = defaultHost(service.name, ports.settings.baseDomain)
   const healthPath = release.settings.health_check_path
+  let highest: number | null = null
   for (const slot of slots) {
-    await ports.edge.verify({ pool, slot, host, healthPath }, signal).catch((error: unknown) => {
+    const answer = ports.edge.verify({ pool, slot, host, healthPath }, signal)
+    const status = await answer.catch((error: unknown) => {
       // If the service was suspended during the check, the edge responded with the page for
       // suspended services.
       if (!services.get(serviceId)?.suspended) throw error
+      return null
     })
+    if (status !== null) highest = Math.max(status, highest ?? 0)
   }
+  return highest
 }
 
 /**
