@@ -69,6 +69,7 @@ export const errorCodes = [
   'static_server_missing',
   'superseded',
   'timeout',
+  'too_complex',
   'unresolved_reference',
   'unsupported_dump',
   'upgrade_failed',

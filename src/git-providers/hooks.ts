@@ -8,7 +8,7 @@ export interface HookRequest {
   /** By their names in lower case. */
   headers: ReadonlyMap<string, string>
   /** As it came: the signature is about these bytes. */
-  body: Buffer
+  body: Uint8Array
 }
 
 interface HookName {
@@ -38,6 +38,25 @@ export interface Push {
   isForced: boolean | null
 }
 
+export interface UnopenedDelivery extends HookRequest {
+  provider: ProviderName
+  /** Each may have signed it. */
+  secrets: string[]
+}
+
+export interface OpenedDelivery {
+  /** The place of the secret that signed it. */
+  signer: number
+  /** Null for a body that is no event of the provider. */
+  event: HookEvent | null
+}
+
+/** Null without a valid signature. */
+export function openDelivery({ provider, secrets, ...request }: UnopenedDelivery): OpenedDelivery | null {
+  const signer = secrets.findIndex((secret) => isSigned(provider, request, secret))
+  return signer === -1 ? null : { signer, event: readEvent(provider, request) }
+}
+
 /** In constant time. */
 export function isSigned(provider: ProviderName, request: HookRequest, secret: string): boolean {
   const { sent, expected } = signatures[provider](request)
@@ -51,7 +70,8 @@ interface Signature {
   expected(secret: string): string
 }
 
-const hexOf = (body: Buffer) => (secret: string) => createHmac('sha256', secret).update(body).digest('hex')
+const hexOf = (body: Uint8Array) => (secret: string) =>
+  createHmac('sha256', secret).update(body).digest('hex')
 
 const signatures: Record<ProviderName, (request: HookRequest) => Signature> = {
   github({ headers, body }) {
@@ -155,8 +175,8 @@ function addressesIn({ repository, project }: z.output<typeof About>): string[] 
 }
 
 /** JSON, or a form whose field `payload` is JSON, as GitHub sends it on request. */
-function parse(headers: HookRequest['headers'], body: Buffer): unknown {
-  const text = body.toString('utf8')
+function parse(headers: HookRequest['headers'], body: Uint8Array): unknown {
+  const text = new TextDecoder().decode(body)
   const isForm = /^application\/x-www-form-urlencoded/i.test(headers.get('content-type') ?? '')
   try {
     return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text)

@@ -64,6 +64,7 @@ function prepareJob(
   writeTree(checkout, Object.fromEntries(files.map((path) => [path, path.endsWith('.json') ? '{}' : ''])))
   return standIn<BuildJob>({
     checkout,
+    serviceName: 'web',
     settings: serviceRow(settings),
     envKeys: [],
     live: live === undefined ? null : { recipe: live === 'recipe' ? {} : null },

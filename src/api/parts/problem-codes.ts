@@ -68,6 +68,7 @@ export const problemCodes = {
   length_required: kind(411, 'Only uploads may be chunked; other requests need a Content-Length.'),
   payload_too_large: kind(413, 'The body is larger than this route allows.'),
   unsupported_media_type: kind(415, 'The body does not have the Content-Type that this route requires.'),
+  too_complex: kind(422, 'Reading the text takes more time or memory than the server gives it.'),
   too_many_attempts: kind(429, 'Too many failed attempts or requested logins; `Retry-After` has the delay.'),
   slow_down: kind(429, 'Too many requests; `Retry-After` has the delay.'),
   internal_error: kind(500, 'Internal error; the log of the server has the details under the `request_id`.'),

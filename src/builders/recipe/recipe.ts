@@ -5,14 +5,13 @@ import type { ReleaseRecipe } from '../../../storage/releases.ts'
 import { ignoreLines } from '../../docker/dockerfile/ignore-rules.ts'
 import { findDockerfiles } from '../../domain/dockerfiles.ts'
 import { Failure, type FailureFacts } from '../../errors.ts'
+import { read } from '../../readers/read.ts'
 import {
-  chooseRecipe,
   isRefusal,
   printDockerfile,
   printIgnoreFile,
   type Recipe,
   type Refusal,
-  readFacts,
   recipeVersion,
 } from '../../recipes/index.ts'
 import { isInside } from '../../sources/source-path.ts'
@@ -74,9 +73,11 @@ function choose(job: BuildJob): Promise<Recipe | Refusal> {
 
 async function readAndChoose(job: BuildJob): Promise<Recipe | Refusal> {
   const checkout = await realpath(job.checkout)
-  const facts = await readFacts(checkout, { rootDir: relative(checkout, await resolveRoot(job)) })
+  const rootDir = relative(checkout, await resolveRoot(job))
   const { type, build_command, start_command, publish_dir } = job.settings
-  const chosen = chooseRecipe(facts, { type, build_command, start_command, publish_dir, env: job.envKeys })
+  const settings = { type, build_command, start_command, publish_dir, env: job.envKeys }
+  const { serviceName: owner, signal } = job
+  const chosen = await read('recipe', { directory: checkout, rootDir, settings }, { owner, signal })
   return isRefusal(chosen) ? chosen : withArguments(chosen, job.settings)
 }
 

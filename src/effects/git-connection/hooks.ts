@@ -8,7 +8,9 @@ import { autoDeployIdOf, obstacleText, planOf } from '../../domain/auto-deploys.
 import { Failure, invalidRequest } from '../../errors.ts'
 import { parseRepositoryUrl, repositoryKey } from '../../git/repository.ts'
 import type { ProviderName } from '../../git-providers/base-url.ts'
-import { type HookRequest, isSigned, type Push, readEvent, readName } from '../../git-providers/hooks.ts'
+import { type HookRequest, openDelivery, type Push, readName } from '../../git-providers/hooks.ts'
+import { maxInlineBytes } from '../../readers/json.ts'
+import { read } from '../../readers/read.ts'
 import { isoNow } from '../iso-now.ts'
 import { listConnections } from './instance.ts'
 import type { AuthorizationPorts } from './ports.ts'
@@ -18,6 +20,8 @@ export interface SentDelivery extends HookRequest {
   provider: ProviderName
   /** Null if the address names none: then those of all connections are tried. */
   connectionId: string | null
+  /** The address of the client. */
+  sender: string
 }
 
 export interface ReceivedDelivery {
@@ -31,15 +35,16 @@ export interface ReceivedDelivery {
 /** Throws `invalid_signature` without a valid signature, and `invalid_request` for what is no event. */
 export async function receiveDelivery(storage: Storage, sent: SentDelivery): Promise<ReceivedDelivery> {
   const { provider } = sent
-  const signer = findSigner(storage, sent)
-  if (signer === null) {
+  const candidates = candidatesFor(storage, sent)
+  const opened = await open(storage, sent, candidates)
+  if (opened === null) {
     await keepUnsigned(storage, sent)
     const hint = 'berth git hook ACCOUNT shows the secret of its webhook'
     throw new Failure('invalid_signature', 'no connection has the secret that signed this delivery', hint)
   }
-  const found = readEvent(provider, sent)
-  if (found === null) throw invalidRequest(`the body is no event of ${provider}`)
-  const { event, push, checked, deliveryId } = found
+  if (opened.event === null) throw invalidRequest(`the body is no event of ${provider}`)
+  const signer = candidates[opened.signer]!
+  const { event, push, checked, deliveryId } = opened.event
   const keys = push === null ? keysOf(checked) : await allKeysOf(storage, signer.id, push)
   const services = push === null ? waitingOf(storage, keys) : servicesOf(storage, push, keys)
   const refusal = services.length > 0 ? null : refusalOf(event, push)
@@ -58,9 +63,16 @@ export async function receiveDelivery(storage: Storage, sent: SentDelivery): Pro
   return { id: former ?? id, isRepeated: former !== null, refusal }
 }
 
-function findSigner(storage: Storage, sent: SentDelivery): RecordOf<'git-connection'> | null {
-  const isSigner = ({ id }: { id: string }) => isSigned(sent.provider, sent, hookSecretOf(storage, id).secret)
-  return candidatesFor(storage, sent).find(isSigner) ?? null
+/** A large body is hashed and parsed by a reader. */
+async function open(
+  storage: Storage,
+  { provider, headers, body, sender }: SentDelivery,
+  candidates: RecordOf<'git-connection'>[],
+) {
+  const secrets = candidates.map(({ id }) => hookSecretOf(storage, id).secret)
+  const unopened = { provider, headers, body, secrets }
+  if (secrets.length === 0 || body.length <= maxInlineBytes) return openDelivery(unopened)
+  return read('hook', unopened, { owner: sender })
 }
 
 function candidatesFor(storage: Storage, { provider, connectionId }: SentDelivery) {

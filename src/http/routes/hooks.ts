@@ -17,7 +17,7 @@ import {
 } from '../../api/hook.ts'
 import { ServiceParams } from '../../api/service.ts'
 import { conflict, notFound } from '../../errors.ts'
-import { ownAddressOf } from '../pipeline/origin.ts'
+import { clientAddressOf, ownAddressOf } from '../pipeline/origin.ts'
 import {
   type Call,
   type CallById,
@@ -57,7 +57,7 @@ const receivers = providers.map((provider) =>
     acceptsIdempotencyKey: false,
     // They are many, and kept as deliveries.
     isAudited: false,
-    problems: ['invalid_signature'],
+    problems: ['invalid_signature', 'too_complex'],
     response: HookAnswer,
     handler: (call: Call<unknown, HookQuery, Upload>) => receiveDelivery(provider, call),
   }),
@@ -134,10 +134,12 @@ export const hookRoutes = tagged('Hooks', [
 
 function receiveDelivery(
   provider: Provider,
-  { context, query, body: upload, request: { headers } }: Call<unknown, HookQuery, Upload>,
+  { context, query, body: upload, request }: Call<unknown, HookQuery, Upload>,
 ): Promise<HookAnswer> {
   return upload.collect(async (body) => {
-    const sent = { provider, connectionId: query.connection || null, headers, body }
+    const sender = clientAddressOf(context, request)
+    const { headers } = request
+    const sent = { provider, connectionId: query.connection || null, headers, body, sender }
     const { id, isRepeated, refusal } = await context.git.receive(sent)
     if (isRepeated) return { id, result: 'duplicate', reason: null }
     return { id, result: refusal === null ? 'accepted' : 'ignored', reason: refusal }

@@ -199,6 +199,11 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
       const commands = [forget, retryCommand(deploy, name)]
       return advise(`if the git server really has a new key: ${commands.join(', then: ')}`, ...commands)
     }
+    case 'too_complex':
+      return adviseTo(
+        'add a Dockerfile to the source, and build by it',
+        `berth update ${name} --builder dockerfile`,
+      )
     case 'build_failed':
       return adviseOnBuild(deploy, service)
     default:

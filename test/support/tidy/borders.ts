@@ -27,6 +27,8 @@ const ground = [
   'src/nearest-name.ts',
   'src/process-groups.ts',
   'src/quantities.ts',
+  'src/readers/read.ts',
+  'src/readers/json.ts',
 ]
 
 /** A chart imports no other chart. */
@@ -100,6 +102,13 @@ export const borders: Border[] = [
       'src/process-groups.ts',
       'src/quantities.ts',
     ],
+    types: [],
+  },
+  {
+    of: 'src/readers/',
+    packages: [],
+    node: true,
+    values: ['src/readers/', 'src/recipes/', 'src/git-providers/hooks.ts', ...ground],
     types: [],
   },
   {

@@ -1,0 +1,32 @@
+// Text that strangers wrote is parsed and matched by processes of its own. No text can hold the event loop:
+// one that takes too long or too much memory ends its reader, and its caller gets `too_complex`.
+import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Readers, type ReadOptions } from './readers.ts'
+import type { Tasks } from './tasks.ts'
+
+export type { ReadOptions }
+
+type TaskName = keyof Tasks
+type Task<Name extends TaskName> = Awaited<ReturnType<Tasks[Name]>>
+
+const program = fileURLToPath(new URL(`./reader${extname(import.meta.url)}`, import.meta.url))
+const readers = new Readers({
+  program,
+  maxReaders: availableParallelism(),
+  maxTaskSeconds: 5,
+  maxHeapMib: 256,
+})
+
+/**
+ * Runs a task in a reader. Throws what the task throws, `too_complex`, `slow_down` if too many texts of the
+ * owner wait, and the reason of the signal.
+ */
+export function read<Name extends TaskName>(
+  name: Name,
+  input: Parameters<Task<Name>>[0],
+  options: ReadOptions,
+): Promise<Awaited<ReturnType<Task<Name>>>> {
+  return readers.run(name, input, options) as Promise<Awaited<ReturnType<Task<Name>>>>
+}

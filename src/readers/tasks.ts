@@ -1,0 +1,8 @@
+// What readers do. A task is loaded with its first use; its input and its result are plain data.
+export const tasks = {
+  hook: async () => (await import('../git-providers/hooks.ts')).openDelivery,
+  json: async () => (await import('./json-text.ts')).parseJson,
+  recipe: async () => (await import('../recipes/index.ts')).readRecipe,
+}
+
+export type Tasks = typeof tasks
