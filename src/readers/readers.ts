@@ -72,7 +72,7 @@ export class Readers {
     this.#options = options
   }
 
-  /** Throws what the task throws, `too_complex`, `slow_down` if too many texts of the owner wait, and the reason of the signal. */
+  /** Throws what the task throws, `too_complex`, `slow_down`, and the reason of the signal. */
   run(name: string, input: unknown, { owner, signal }: ReadOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()

@@ -20,7 +20,7 @@ export interface SentDelivery extends HookRequest {
   provider: ProviderName
   /** Null if the address names none: then those of all connections are tried. */
   connectionId: string | null
-  /** The address of the client. */
+  /** Its client. */
   sender: string
 }
 

@@ -178,9 +178,9 @@ function runHandler(
     const upload = uploadOf(route, request, collect, () => assertStillValid(call.context, call.caller))
     return run(upload.contentLength, () => upload)
   }
-  return collect((bytes) => {
+  return collect(async (bytes, client) => {
     assertStillValid(call.context, call.caller)
-    const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes)
+    const sent = route.isPage ? parseForm(request, bytes) : await parseBody(request, bytes, client)
     return run(bytes, () => validate(route.body ?? noFields, sent), sent)
   })
 }
@@ -197,7 +197,7 @@ function collectorOf(
     const hold = memory[caller ? 'callers' : 'strangers'].open(client)
     try {
       const bytes = await request.readBody(bodyLimitOf(route), hold)
-      return await sharedTurns.run(client, () => use(bytes))
+      return await sharedTurns.run(client, () => use(bytes, client))
     } finally {
       hold.release()
     }

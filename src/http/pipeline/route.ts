@@ -59,10 +59,11 @@ export interface Upload {
    */
   receive(sink: Sink): Promise<number>
   /**
-   * Reads the whole body and hands it to `use`, in turn with those of other clients. Must be called before
-   * the handler's first await. Throws `payload_too_large`, `client_left`, `slow_down`, and what `use` throws.
+   * Reads the whole body and hands it to `use`, in turn with those of other clients, with the name of the
+   * client. Must be called before the handler's first await. Throws `payload_too_large`, `client_left`,
+   * `slow_down`, and what `use` throws.
    */
-  collect<T>(use: (bytes: Buffer) => T | Promise<T>): Promise<T>
+  collect<T>(use: (bytes: Buffer, client: string) => T | Promise<T>): Promise<T>
 }
 
 interface UploadDefinition {

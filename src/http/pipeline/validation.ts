@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { messageFor } from '../../api/parts/messages.ts'
 import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'
+import { maxInlineBytes, readJson } from '../../readers/json.ts'
 import type { Request } from '../server/messages.ts'
 import type { Route } from './route.ts'
 
@@ -60,26 +61,17 @@ function codeFor({ code, message }: z.core.$ZodIssue): string {
   return code === 'custom' ? 'invalid' : code
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 const formType = 'application/x-www-form-urlencoded'
 
-/** Parses a JSON body; an empty body counts as `{}`. */
-export function parseBody(request: Request, bytes: Buffer): unknown {
+/** Parses a JSON body; an empty body counts as `{}`. Throws what `readJson` throws. */
+export function parseBody(request: Request, bytes: Buffer, owner: string): unknown {
   if (bytes.length === 0) return {}
   assertJsonType(request)
-  let text: string
-  try {
-    text = utf8.decode(bytes)
-  } catch {
-    throw invalidRequest('the body is not valid UTF-8')
-  }
-  if (text.trim() === '') return {}
-  if (hasLoneSurrogate(text)) {
-    throw invalidRequest(
-      'the body has an unpaired surrogate: one of \\ud800 to \\udfff without its counterpart',
-    )
-  }
-  return parseJson(text)
+  return isBlank(bytes) ? {} : readJson(bytes, { owner })
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length < maxInlineBytes && bytes.toString().trim() === ''
 }
 
 /** Parses the form of a page. Each field may be given once. */
@@ -92,22 +84,6 @@ export function parseForm(request: Request, bytes: Buffer): Record<string, strin
   const form = Object.fromEntries(fields)
   if (Object.keys(form).length < fields.length) throw invalidRequest('a field of the form is specified twice')
   return form
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's message is omitted because it quotes the body.
-    throw invalidRequest('the body is not valid JSON')
-  }
-}
-
-/** Only JSON escapes can contain lone surrogates. They cannot be encoded as UTF-8 for other programs. */
-function hasLoneSurrogate(json: string): boolean {
-  if (!/\\ud[89a-f]/i.test(json)) return false
-  const whole = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/gi
-  return /\\ud[89a-f]/i.test(json.replaceAll('\\\\', '--').replace(whole, ''))
 }
 
 /** A body without a Content-Type is accepted as JSON. */

@@ -17,7 +17,7 @@ import {
 } from '../../api/hook.ts'
 import { ServiceParams } from '../../api/service.ts'
 import { conflict, notFound } from '../../errors.ts'
-import { clientAddressOf, ownAddressOf } from '../pipeline/origin.ts'
+import { ownAddressOf } from '../pipeline/origin.ts'
 import {
   type Call,
   type CallById,
@@ -134,11 +134,9 @@ export const hookRoutes = tagged('Hooks', [
 
 function receiveDelivery(
   provider: Provider,
-  { context, query, body: upload, request }: Call<unknown, HookQuery, Upload>,
+  { context, query, body: upload, request: { headers } }: Call<unknown, HookQuery, Upload>,
 ): Promise<HookAnswer> {
-  return upload.collect(async (body) => {
-    const sender = clientAddressOf(context, request)
-    const { headers } = request
+  return upload.collect(async (body, sender) => {
     const sent = { provider, connectionId: query.connection || null, headers, body, sender }
     const { id, isRepeated, refusal } = await context.git.receive(sent)
     if (isRepeated) return { id, result: 'duplicate', reason: null }
