@@ -1,11 +1,9 @@
-// The Debian package: what is in it, what lintian says, and its life on hosts of Debian 12 and 13.
+// The Debian package: what is in it, what lintian says, and its life on bare hosts.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { buildPackage } from './package/build.ts'
 import { fileScope } from './support/daemon/scope.ts'
 import {
   asAdmin,
@@ -17,16 +15,18 @@ import {
   writeApp,
 } from './support/nspawn/berth-host.ts'
 import { bootHost } from './support/nspawn/host.ts'
-import { bareRoot, type Release, whyNoHost } from './support/nspawn/root.ts'
+import { bareRoot, type Release, releaseNames, releases, whyNoHost } from './support/nspawn/root.ts'
+import { hasApt, installPackages, isRoot } from './support/system/apt.ts'
 import { hasCommand, run } from './support/system/command.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
-const home = fileURLToPath(new URL('..', import.meta.url))
-const into = temporaryDirectory(fileScope())
-let packages: Record<Release, string>
+const scope = fileScope()
+const into = temporaryDirectory(scope)
+let packages: Awaited<ReturnType<typeof packagesOfTests>>
 
 before(async () => {
-  packages = await packagesOfTests(into)
+  packages = await packagesOfTests(scope)
+  if (isRoot() && hasApt() && !hasCommand('lintian')) await installPackages(['lintian'])
 })
 
 test('has the programs, the service, their documents and one build of each native package', async () => {
@@ -65,24 +65,20 @@ test('has the programs, the service, their documents and one build of each nativ
 })
 
 test('is built for arm64 on any machine', { skip: givenPackage && 'BERTH_PACKAGE is given' }, async () => {
-  const other = await buildPackage({ home, version: '1.0.0', into, arch: 'arm64', compression: '-z0' })
-
-  const natives = (await filesOf(other)).filter((file) => file.endsWith('.node'))
+  const natives = (await filesOf(packages.arm64)).filter((file) => file.endsWith('.node'))
   assert.equal(natives.length, 3)
   assert.ok(natives.every((file) => /linux[-_]arm64/.test(file)))
 })
 
-test('lintian finds nothing', { skip: !hasCommand('lintian') && 'needs lintian' }, async () => {
-  assert.equal(
-    await run('lintian', ['--fail-on', 'error,warning', '--allow-root', ...Object.values(packages)]),
-    '',
-  )
+test('lintian finds nothing', async (t) => {
+  if (!hasCommand('lintian')) return t.skip('needs lintian')
+  const both = [packages.bookworm, packages.trixie]
+  assert.equal(await run('lintian', ['--fail-on', 'error,warning', '--allow-root', ...both]), '')
 })
 
-for (const release of ['bookworm', 'trixie'] as const) {
-  test(`on Debian ${release}, a deploy survives what apt does with the package`, { skip: whyNoHost }, (t) =>
-    life(t, release),
-  )
+for (const release of releases) {
+  const name = `on ${releaseNames[release]}, a deploy survives what apt does with the package`
+  test(name, { skip: whyNoHost }, (t) => life(t, release))
 }
 
 async function life(t: TestContext, release: Release): Promise<void> {
@@ -121,7 +117,9 @@ async function life(t: TestContext, release: Release): Promise<void> {
   assert.notEqual(await host.run('systemctl', 'show', '--property=MainPID', 'berth'), before)
   await host.script(`until ${asAdmin('berth status web')}; do sleep 0.2; done`)
   const { answered, failures } = await load.end()
-  console.error(`Debian ${release}: ${answered} requests during the upgrade, ${failures.length} failed`)
+  console.error(
+    `${releaseNames[release]}: ${answered} requests during the upgrade, ${failures.length} failed`,
+  )
   assert.deepEqual(failures, [])
 
   await assert.rejects(apt('install', '1.0.0'), /1\.1\.0 was installed here, and 1\.0\.0 is older/)

@@ -1,16 +1,16 @@
 // The content of the npm package: the compiled product and its documents, but no sources or tests.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { compile, product } from './support/daemon/compile.ts'
+import { copyRepository, papers } from './package/repository.ts'
+import { product } from './support/daemon/compile.ts'
 import { fileScope } from './support/daemon/scope.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
-const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
 
 function filesBelow(folder: string): string[] {
   const entries = readdirSync(join(home, folder), { recursive: true, withFileTypes: true })
@@ -27,17 +27,11 @@ function packedFiles(directory: string): string[] {
 }
 
 const directory = temporaryDirectory(fileScope())
-before(() => compile(directory, product))
+before(() => copyRepository(directory))
 
 test('the package contains each program and document, and nothing else', () => {
-  for (const name of [...papers, 'docs', 'systemd', 'src', 'machines', 'storage']) {
-    cpSync(join(home, name), join(directory, name), { recursive: true })
-  }
   mkdirSync(join(directory, 'test'))
   writeFileSync(join(directory, 'test/a.test.ts'), '')
-  // As its own build writes it.
-  mkdirSync(join(directory, 'dist/dashboard'))
-  writeFileSync(join(directory, 'dist/dashboard/index.html'), '')
   writeFileSync(join(directory, '.env'), 'TOKEN=secret')
 
   const packed = packedFiles(directory)
@@ -46,8 +40,7 @@ test('the package contains each program and document, and nothing else', () => {
   const compiled = product.flatMap(filesBelow).filter(isCompiled)
   const wanted = [
     ...compiled.map((path) => join('dist', path.slice(home.length)).replace(/\.ts$/, '.js')),
-    ...['docs', 'systemd'].flatMap(filesBelow).map((path) => path.slice(home.length)),
-    'dist/dashboard/index.html',
+    ...['docs', 'systemd', 'dist/dashboard'].flatMap(filesBelow).map((path) => path.slice(home.length)),
     ...papers,
   ]
   assert.deepEqual(packed, wanted.toSorted())

@@ -1,5 +1,5 @@
-// The service of the package under a real systemd, on hosts of Debian 12 and 13: how it starts, stops, dies,
-// hangs and boots, and what its unit limits. Visitors of a deployed app must notice none of it.
+// The service of the package under a real systemd, on hosts of their own: how it starts, stops, dies, hangs
+// and boots, and what its unit limits. Visitors of a deployed app must notice none of it.
 import assert from 'node:assert/strict'
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,18 +15,17 @@ import {
   writeApp,
 } from './support/nspawn/berth-host.ts'
 import { bootHost, type Host } from './support/nspawn/host.ts'
-import { bareRoot, type Release, whyNoHost } from './support/nspawn/root.ts'
-import { temporaryDirectory } from './support/system/directory.ts'
+import { bareRoot, type Release, releaseNames, releases, whyNoHost } from './support/nspawn/root.ts'
 
-const into = temporaryDirectory(fileScope())
+const scope = fileScope()
 let packages: Record<Release, string>
 
 before(async () => {
-  packages = await packagesOfTests(into)
+  packages = await packagesOfTests(scope)
 })
 
-for (const release of ['bookworm', 'trixie'] as const) {
-  test(`on Debian ${release}`, { skip: whyNoHost }, (t) => service(t, release))
+for (const release of releases) {
+  test(`on ${releaseNames[release]}`, { skip: whyNoHost }, (t) => service(t, release))
 }
 
 async function service(t: TestContext, release: Release): Promise<void> {
@@ -135,7 +134,7 @@ async function service(t: TestContext, release: Release): Promise<void> {
     for (const [name, score] of Object.entries({ berth: daemon, 'berth-builds': builds })) {
       const said = await host.run('systemd-analyze', 'security', '--no-pager', `${name}.service`)
       const rated = /Overall exposure level for \S+: ([\d.]+)/.exec(said)?.[1]
-      console.error(`Debian ${release}: ${name}.service is rated ${rated}`)
+      console.error(`${releaseNames[release]}: ${name}.service is rated ${rated}`)
       assert.ok(Number(rated) <= Number(score), said)
     }
   })

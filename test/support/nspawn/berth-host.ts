@@ -1,14 +1,19 @@
 // What a test does with a host that has the package of Berth: a service, its visitors, and `berth`.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { buildPackage } from '../../package/build.ts'
+import { copyRepository } from '../../package/repository.ts'
+import { compiledVariable } from '../daemon/program.ts'
 import { busyboxImage } from '../docker/images.ts'
 import { haproxyImage } from '../docker/server-images.ts'
 import { run } from '../system/command.ts'
+import { type Scope, temporaryDirectory } from '../system/directory.ts'
+import { withFileLock } from '../system/file-lock.ts'
 import type { Host } from './host.ts'
 import type { Release } from './root.ts'
 
@@ -16,13 +21,30 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
 /** BERTH_PACKAGE tries a package that is built already. */
 export const givenPackage = process.env.BERTH_PACKAGE
 
-/** The paths of packages of the version 1.0.0. */
-export async function packagesOfTests(into: string): Promise<Record<Release, string>> {
-  if (givenPackage) return { bookworm: givenPackage, trixie: givenPackage }
-  await run('npm', ['run', '--silent', 'build'], { cwd: home })
-  const options = { home, version: '1.0.0', into, compression: '-z1' }
-  const bookworm = await buildPackage(options)
-  return { bookworm, trixie: await buildPackage({ ...options, node: '24' }) }
+type Packages = Record<Release | 'arm64', string>
+
+/** The paths of packages of the version 1.0.0. Test files of one run build them once. */
+export async function packagesOfTests(t: Scope): Promise<Packages> {
+  const given = givenPackage
+  if (given) return { bookworm: given, trixie: given, noble: given, arm64: given }
+  const compiled = process.env[compiledVariable]
+  const folder = compiled ? dirname(compiled) : temporaryDirectory(t)
+  const list = join(folder, 'packages.json')
+  return withFileLock(join(folder, 'packages.lock'), async () => {
+    if (!existsSync(list)) await writeFile(list, JSON.stringify(await buildPackages(folder)))
+    return JSON.parse(await readFile(list, 'utf8'))
+  })
+}
+
+async function buildPackages(folder: string): Promise<Packages> {
+  const into = await mkdtemp(join(folder, 'packages-'))
+  const tree = join(into, 'repository')
+  await copyRepository(tree)
+  const options = { home: tree, version: '1.0.0', into, compression: '-z1' }
+  const current = await buildPackage(options)
+  const bookworm = await buildPackage({ ...options, node: '20' })
+  const arm64 = await buildPackage({ ...options, arch: 'arm64', compression: '-z0' })
+  return { bookworm, trixie: current, noble: current, arm64 }
 }
 
 /** Gives it the images that the edge and the apps of a test need, and returns that of the apps. */

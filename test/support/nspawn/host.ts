@@ -1,4 +1,4 @@
-// A Debian host of its own: systemd as process 1, with own processes, network and control groups. Docker runs
+// A host of its own: systemd as process 1, with own processes, network and control groups. Docker runs
 // in it as well. It has no way to other networks. Ends with the test.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -7,7 +7,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { commandEnv, run } from '../system/command.ts'
+import { installPackages } from '../system/apt.ts'
+import { commandEnv, hasCommand, run } from '../system/command.ts'
 import type { Scope } from '../system/directory.ts'
 
 export interface Host {
@@ -32,6 +33,7 @@ const bootMs = 120_000
 
 /** Starts the host whose root is in this folder, again if it has ended. Resolves when it has booted. */
 export async function bootHost(t: Scope, root: string): Promise<Host> {
+  if (!hasCommand('systemd-nspawn')) await installPackages(['systemd-container'])
   const name = `berth-${randomBytes(4).toString('hex')}`
   const groups = isVersion1 ? makeGroups(name) : []
   const nspawn = within(groups, () =>
