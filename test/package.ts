@@ -1,4 +1,4 @@
-// Builds the Debian package of the compiled product: npm run package [-- --arch arm64] [--node 24]
+// Builds the Debian package of the compiled product: npm run package [-- --arch arm64] [--node 20]
 // [--version 1.2.3]
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -19,7 +19,7 @@ export interface PackageOptions {
   into: string
   /** That of this machine by default. */
   arch?: Architecture | undefined
-  /** 20 by default, for Debian 12. With 24 it is for Debian 13, and has a version of its own. */
+  /** 24 by default. With 20 it is for Debian 12, and has a version of its own. */
   node?: NodeMajor | undefined
   /** For dpkg-deb; `-z1` is fast. */
   compression?: string
@@ -33,11 +33,11 @@ export async function buildPackage({
   version: wanted,
   into,
   arch = process.arch as Architecture,
-  node: major = '20',
+  node: major = '24',
   compression = '-z6',
 }: PackageOptions): Promise<string> {
-  // An upgrade of Debian 12 to 13 may exchange the package of the same version.
-  const version = wanted.replace('-', '~') + (major === '24' ? '+deb13' : '')
+  // That for Debian 12 is older, so that an upgrade of Debian can be followed by one of the package.
+  const version = wanted.replace('-', '~') + (major === '20' ? '~deb12' : '')
   const node = nodeReleases[major]
   const target = { architecture: arch, node }
   const architecture = debianNames[arch]

@@ -1,5 +1,5 @@
-// Node for the package. The builds of uWebSockets.js for Node 22 and 24 need a newer glibc (2.38) than
-// Debian 12 has, so the package has a Node 20 of its own there, and a Node 24 on Debian 13.
+// Node for the package: 24, and 20 for Debian 12, whose glibc (2.36) is too old for the builds of
+// uWebSockets.js for Node 22 and 24 (2.38).
 import { existsSync } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
