@@ -17,6 +17,8 @@ import { killOrphans } from '../../../src/docker/build/build-steps.ts'
 import { buildCgroup, buildHost, type Owner, ownerLabels } from '../../../src/docker/engine/names.ts'
 import { prepareBuild } from '../../support/docker/build-site.ts'
 import { type DockerSite, openDockerSite, testOwner, until } from '../../support/docker/docker-site.ts'
+import { installPackages } from '../../support/system/apt.ts'
+import { hasCommand } from '../../support/system/command.ts'
 import { temporaryDirectory } from '../../support/system/directory.ts'
 import { long } from '../../support/system/drill-size.ts'
 import { findProcesses } from '../../support/system/processes.ts'
@@ -156,6 +158,7 @@ for (const [name, answer] of Object.entries({
 
 /** As systemd does: it listens, and starts the program with the first connection. */
 async function launchBuilds(t: TestContext) {
+  if (!hasCommand('systemd-socket-activate')) await installPackages(['systemd'])
   const socket = join(temporaryDirectory(t), 'builds.sock')
   const home = fileURLToPath(new URL('../../..', import.meta.url))
   const program = [process.execPath, '--import', 'tsx', 'src/berth-builds.ts']

@@ -67,6 +67,8 @@ async function installWhatIsMissing(): Promise<void> {
   await installPackages(packages).catch((error: Error) => {
     throw new MissingPrerequisite(`apt-get could not install them. ${error.message}`)
   })
+  // Debian 13 has the command in a package of its own.
+  if (!hasCommand('docker')) await installPackages(['docker-cli'])
 }
 
 async function missingPackages(): Promise<string[]> {
