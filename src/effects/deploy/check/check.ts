@@ -97,7 +97,7 @@ async function waitForSettling(phase: DeployPhase, { settleMs = 0 }: ProbeInput)
   const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? isoNow())))
   const remainingMs = youngest + settleMs - Date.now()
   if (remainingMs <= 0) return false
-  phase.log.info(`watching it for ${duration(settleMs)} before it takes over (--settle-time)`)
+  phase.log.info(`watching it for ${duration(settleMs)} before the switch (--settle-time)`)
   await sleep(remainingMs, phase.signal)
   return true
 }
