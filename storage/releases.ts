@@ -18,6 +18,15 @@ export interface ReleaseRecipe {
   pre_deploy_command: string | null
   proposals: { setting: string; value: string; reason: string }[]
   workers: { name: string; command: string }[]
+  /** What the app keeps in files. Missing in releases of older versions. */
+  stored_data?: {
+    kind: 'database' | 'files'
+    library: string
+    path: string | null
+    variable: string | null
+    disk: string
+    reason: string
+  }[]
 }
 
 export interface Release {

@@ -87,6 +87,8 @@ export interface DeployContext extends DeployInput {
 export type DeployWarning =
   /** Without a disk for this VOLUME path of the image, each instance begins with the data of the image. */
   | { code: 'volume_without_disk'; path: string }
+  /** The source keeps data in files. The reason says what and where; the path is what a disk can cover. */
+  | { code: 'data_without_disk'; path: string; reason: string }
   /** The first request through the edge got this status, of 500 or more. */
   | { code: 'page_fails'; path: string; status: number }
 

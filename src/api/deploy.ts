@@ -107,8 +107,11 @@ export const Deploy = z
     warnings: z
       .array(
         z.object({
-          code: z.enum(['volume_without_disk', 'page_fails']).describe('The kind of warning.'),
-          path: z.string().describe('In the instances, or of the page.'),
+          code: z
+            .enum(['volume_without_disk', 'data_without_disk', 'page_fails'])
+            .describe('The kind of warning.'),
+          path: z.string().describe('In the instances, where a disk would keep it, or of the page.'),
+          reason: z.string().optional().describe('What keeps its data where, with `data_without_disk`.'),
           status: z.int().optional().describe('Of the response, with `page_fails`.'),
         }),
       )
@@ -116,6 +119,8 @@ export const Deploy = z
       .describe(
         'What to know of a version that works. `volume_without_disk`: the image keeps data in `path` ' +
           '(VOLUME), where the service has no disk, so each instance begins with the data of the image. ' +
+          '`data_without_disk`: the source of a recipe keeps data in files that are on no disk, so each ' +
+          'instance begins without it. ' +
           '`page_fails`: the first request through the edge got this `status`, of 500 or more.',
       ),
     commit_sha: text.describe('The commit that was built; null until known.'),

@@ -41,6 +41,19 @@ export const Recipe = z
         }),
       )
       .describe('Other processes of the source, which are not started.'),
+    stored_data: z
+      .array(
+        z.object({
+          kind: z.enum(['database', 'files']).describe('A database in files, or uploads.'),
+          library: z.string().describe('What keeps it, such as `better-sqlite3`.'),
+          path: text.describe('Where, in the instances; null if the source does not show it.'),
+          variable: text.describe('A variable that names another path.'),
+          disk: z.string().describe('The folder that a disk can cover.'),
+          reason: z.string().describe('What keeps its data where, as a sentence.'),
+        }),
+      )
+      .optional()
+      .describe('What each instance begins without, unless it is on a disk. Missing for older deploys.'),
   })
   .meta({ id: 'Recipe', description: 'How a source without a Dockerfile was built, and why.' })
 export type Recipe = z.output<typeof Recipe>

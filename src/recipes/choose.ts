@@ -4,6 +4,7 @@ import type { Facts } from './facts.ts'
 import { languages } from './languages/index.ts'
 import { readProcfile } from './procfile.ts'
 import { isRefusal, type Reasoned, type Recipe, type Refusal, refuse, type Wishes } from './recipe.ts'
+import { findStoredData } from './stored-data/stored-data.ts'
 
 /** Never needed in an image, and of no use to a build. */
 const ignoredAlways = '.git .env .env.* !.env.example Dockerfile* .dockerignore **/.DS_Store'.split(' ')
@@ -15,7 +16,7 @@ export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Re
   if (language === undefined) return nothingFits(facts)
   const draft = language.draft(facts, wishes)
   if (isRefusal(draft)) return draft
-  const { context = facts.rootDir, ignore = [], ...rest } = draft
+  const { context = facts.rootDir, ignore = [], others = [], ...rest } = draft
   const own = facts.top.in(context).text('.dockerignore').split(/\r?\n/).filter(Boolean)
   return {
     port: null,
@@ -30,6 +31,7 @@ export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Re
     workers: [...processes]
       .filter(([name]) => name !== 'web' && name !== 'release')
       .map(([name, command]) => ({ name, command })),
+    storedData: rest.site ? [] : findStoredData(facts.top.in(context), rest.stages, others),
   }
 }
 

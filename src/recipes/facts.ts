@@ -29,7 +29,7 @@ const readNames = new Set(
   rust-toolchain.toml Gemfile Gemfile.lock config.ru Rakefile .ruby-version .bun-version pom.xml
   build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradle-wrapper.properties
   system.properties .java-version .sdkmanrc .go-version .php-version Cargo.lock Procfile Staticfile
-  .dockerignore`.split(/\s+/),
+  .dockerignore database.yml application.properties application.yml application.yaml`.split(/\s+/),
 )
 
 /** Lock files are large, and name their format at the top. */
@@ -46,6 +46,10 @@ const readPatterns = [
   /^([^/]+\/){0,2}[^/]+\.(rb|php)$/,
 ]
 
+/** And other programs, which may show where they keep data. */
+const program = /^([^/]+\/){0,6}[^/]+(?<!\.min)\.([cm]?[jt]sx?|rb|php|rs|prisma)$/
+const notProgram = /(^|\/)(public|static|assets|dist|build|vendor|tests?)\//
+
 export interface ReadOptions {
   /** Relative to the directory, and inside it. */
   rootDir?: string
@@ -60,7 +64,8 @@ export async function readFacts(
   const files = paths ?? (await listFiles(directory))
   const texts = new Map<string, string>()
   let totalBytes = 0
-  const wanted = [...new Set([...files.filter(isManifest), ...files.filter(isSource)])]
+  const programs = files.filter((path) => program.test(path) && !notProgram.test(path))
+  const wanted = [...new Set([...files.filter(isManifest), ...files.filter(isSource), ...programs])]
   for (let at = 0; at < wanted.length && totalBytes <= maxTotalBytes; at += atOnce) {
     const batch = wanted.slice(at, at + atOnce)
     const read = await Promise.all(batch.map((path) => readSmall(join(directory, path))))

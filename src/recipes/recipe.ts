@@ -23,6 +23,8 @@ export interface Recipe {
   proposals: Proposal[]
   /** Other processes of the source, which could be services. */
   workers: Worker[]
+  /** What is lost with each instance, unless it is on a disk. */
+  storedData: StoredData[]
 }
 
 /** `what` was chosen because of `reason`: `node 22`, `engines.node ">=22" in package.json`. */
@@ -53,6 +55,20 @@ export interface Proposal {
 export interface Worker {
   name: string
   command: string
+}
+
+export interface StoredData {
+  kind: 'database' | 'files'
+  /** What keeps it: `better-sqlite3`. */
+  library: string
+  /** In the instances. Null if the source does not show it. */
+  path: string | null
+  /** A variable of the env that names another path. */
+  variable: string | null
+  /** The folder that a disk can cover. */
+  disk: string
+  /** A sentence without a full stop. */
+  reason: string
 }
 
 export interface Stage {
@@ -93,7 +109,10 @@ export interface Wishes {
 
 /** What a language says. The rest of the recipe is the same for all. */
 export type Draft = Pick<Recipe, 'title' | 'choices' | 'stages'> &
-  Partial<Pick<Recipe, 'context' | 'ignore' | 'port' | 'site' | 'proposals'>>
+  Partial<Pick<Recipe, 'context' | 'ignore' | 'port' | 'site' | 'proposals'>> & {
+    /** Folders of the context that the app does not need, as other apps of a workspace. */
+    others?: string[]
+  }
 
 export const workdir = (path: string): Step => ({ do: 'workdir', path })
 export const copy = (paths: string[], to: string, owner: string | null = null): Step =>

@@ -58,6 +58,22 @@ test('a recipe builds and serves a source; the log and the API say what was chos
   assert.ok(ran < lines.findIndex((line) => line.startsWith('started instance 1')))
 })
 
+test('data in files is warned about until a disk covers it', async (t) => {
+  const { api } = suite
+  const database =
+    "import { DatabaseSync } from 'node:sqlite'\nexport const open = () => new DatabaseSync('data/a.db')"
+  const { name, first } = await createService(t, api, { ...nodeApp('Hello'), 'database.js': database })
+
+  const reason = 'node:sqlite keeps its data in /app/data/a.db (database.js)'
+  assert.deepEqual(first.warnings, [{ code: 'data_without_disk', path: '/app/data', reason }])
+  const log = (await logLines(api, first.id)).join('\n')
+  assert.match(log, /warning: node:sqlite keeps its data in [\s\S]*berth update \S+ --disk \/app\/data/)
+
+  assert.equal((await api.call('PATCH', `/services/${name}`, { disk_mount_path: '/app/data' })).status, 200)
+  const { id } = await api.post(`/services/${name}/deploys`, { source: 'latest' })
+  assert.deepEqual((await finishedDeploy(api, id)).warnings, [])
+})
+
 test('the log of a deploy begins with what its recipe changes', async (t) => {
   const { api } = suite
   const service = await createService(t, api, nodeApp('one'))

@@ -104,6 +104,7 @@ function print({ driver }: BuildJob, made: Recipe): ReleaseRecipe {
     pre_deploy_command: made.port === null ? null : (made.preDeploy?.command ?? null),
     proposals: made.proposals,
     workers: made.workers,
+    stored_data: made.storedData,
   }
 }
 

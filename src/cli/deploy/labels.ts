@@ -49,6 +49,11 @@ export function warningLines(
         ` ${mark} ${path} answered ${warning.status}, and only the port was checked: berth logs ${name}`,
         `   berth update ${name} --health-path ${quote(path)}   # what fails then does not go live`,
       ]
+    if (warning.code === 'data_without_disk')
+      return [
+        ` ${mark} ${plain(warning.reason ?? '')}; without a disk there, it is lost with each deploy:`,
+        `   berth update ${name} --disk ${quote(path)}${cost}`,
+      ]
     return [
       ` ${mark} the image keeps data in ${path} (VOLUME), without a disk there:`,
       "   each new instance begins with the image's data, and the old data goes to the trash",

@@ -1,6 +1,7 @@
 // The recipe of a folder, as the server would choose it for an upload of it.
 import { join } from 'node:path'
 import { findDockerfiles } from '../../domain/dockerfiles.ts'
+import { quote } from '../../domain/shell-word.ts'
 import {
   chooseRecipe,
   isRefusal,
@@ -46,7 +47,10 @@ async function noRecipe(folder: string, { problem, lookedFor, apps }: Refusal): 
 }
 
 /** `   node 24       engines.node ">=22" in package.json`, and what else a user should know. */
-export function sayChoices({ out }: Cli, { choices, preDeploy, proposals, workers }: Recipe): void {
+export function sayChoices(
+  { out }: Cli,
+  { choices, preDeploy, proposals, workers, storedData }: Recipe,
+): void {
   const width = Math.max(...choices.map(({ what }) => what.length))
   for (const { what, reason } of choices)
     out.say(`     ${plain(what.padEnd(width))}  ${out.tint('dim', plain(reason))}`)
@@ -56,4 +60,6 @@ export function sayChoices({ out }: Cli, { choices, preDeploy, proposals, worker
     say(`not run by itself: ${value} (${reason}): --pre-deploy-command`)
   for (const { name, command } of workers)
     say(`also in the Procfile, as a service of its own: ${name}: ${command}`)
+  for (const { reason, disk } of storedData)
+    say(`${reason}; without a disk it is lost with each deploy: berth update NAME --disk ${quote(disk)}`)
 }

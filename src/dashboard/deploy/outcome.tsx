@@ -112,20 +112,27 @@ function Undo({ service, deploy }: Pick<OutcomeProps, 'service' | 'deploy'>) {
 }
 
 function Warnings({ service: { name }, deploy: { warnings } }: Pick<OutcomeProps, 'service' | 'deploy'>) {
-  return warnings?.map(({ code, path, status }) => (
-    <section key={code + path} className={styles.warning}>
-      <Warning code={code} path={path} status={status} />
+  return warnings?.map(({ code, path, ...rest }) => (
+    <section key={code + path + rest.reason} className={styles.warning}>
+      <Warning code={code} path={path} {...rest} />
       <Code text={`berth update ${name} ${code === 'page_fails' ? '--health-path' : '--disk'} ${path}`} />
     </section>
   ))
 }
 
-function Warning({ code, path, status }: NonNullable<OutcomeProps['deploy']['warnings']>[number]) {
+function Warning({ code, path, status, reason }: NonNullable<OutcomeProps['deploy']['warnings']>[number]) {
   if (code === 'page_fails')
     return (
       <p>
         <code>{path}</code> answered {status}, and only the port was checked. With a health path, a version
         that fails does not replace the one that serves:
+      </p>
+    )
+  if (code === 'data_without_disk')
+    return (
+      <p>
+        {reason}. Without a disk there, it is lost with each deploy and restart. To keep it (with one
+        instance, and short gaps at deploys):
       </p>
     )
   return (

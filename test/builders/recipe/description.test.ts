@@ -17,6 +17,7 @@ const made: Recipe = {
   preDeploy: { command: 'npm run migrate', reason: 'the Procfile' },
   proposals: [{ setting: 'pre_deploy_command', value: 'npx prisma migrate deploy', reason: 'prisma' }],
   workers: [{ name: 'mail', command: 'node\u001b[1m mail.js' }],
+  storedData: [],
 }
 
 const printed: ReleaseRecipe = {

@@ -1,7 +1,6 @@
 // The instances of a deploy: what each one must be, according to the release, and how it is created. The
 // release is frozen. Only the number of instances, and whether they run, come from the current service row.
-import { posix } from 'node:path'
-import type { DeploySource, DeployWarning } from '../../../../machines/deploy/deploy-context.ts'
+import type { DeploySource } from '../../../../machines/deploy/deploy-context.ts'
 import type { EnvVar } from '../../../../storage/env.ts'
 import type { Release } from '../../../../storage/releases.ts'
 import type { ServiceRow } from '../../../../storage/services.ts'
@@ -13,7 +12,6 @@ import { type Image, inspectImage } from '../../../docker/images/images.ts'
 import { urlOf } from '../../../domain/domains.ts'
 import type { ServiceProperty } from '../../../domain/env-references.ts'
 import { listens, wantedInstances } from '../../../domain/service-types.ts'
-import { quote } from '../../../domain/shell-word.ts'
 import { Failure } from '../../../errors.ts'
 import { count } from '../../../quantities.ts'
 import { lookUpDatastore } from '../../datastore/access.ts'
@@ -33,6 +31,7 @@ import {
   withDefaults,
   withPort,
 } from './environment.ts'
+import { findWarnings } from './warnings.ts'
 
 const maxPulls = 3
 
@@ -61,24 +60,6 @@ export async function startInstances(phase: DeployPhase, input: StartInput) {
   }
   if (count === 0) log.info(`nothing is started now: it runs on its schedule, ${scheduleOf(service)}`)
   return { ...chosen, warnings }
-}
-
-/** Also logs them. */
-async function findWarnings(phase: DeployPhase, image: string): Promise<DeployWarning[]> {
-  const { ports, log } = phase
-  const { name } = phase.service
-  const { disk_mount_path } = phase.release.settings
-  const disk = disk_mount_path && posix.join(disk_mount_path, '.')
-  const paths = (await inspectImage(ports.engine, image))?.volumePaths ?? []
-  const uncovered = paths.filter((path) => path !== disk)
-  for (const path of uncovered) {
-    log.info(
-      `warning: the image keeps data in ${path} (VOLUME), where ${name} has no disk: each new instance`,
-    )
-    log.info("begins with the image's data, and the old data goes to the trash. A disk costs short gaps at")
-    log.info(`deploys, and allows one instance: berth update ${name} --disk ${quote(path)}`)
-  }
-  return uncovered.map((path) => ({ code: 'volume_without_disk', path }))
 }
 
 function scheduleOf({ schedule, timezone }: ServiceRow): string {

@@ -15,7 +15,7 @@ import { canStart, choosePlan } from './plan-choice.ts'
 import { choosePrune } from './prune.ts'
 import { buildStage, pagesStage, serverStage, type Work } from './stages.ts'
 import { findPort, usesBun } from './start.ts'
-import { findWorkspace, type Workspace } from './workspace.ts'
+import { findWorkspace, listNeeded, type Workspace } from './workspace.ts'
 
 const usualPort = 3000
 const ignore = ['**/node_modules', '**/.next', '**/.pnp.*', '**/.yarn/cache', '**/.yarn/unplugged']
@@ -40,7 +40,9 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
   const build = chooseBuild(app, framework, wishes)
   const work = { app, framework, build, publicKeys: findPublicKeys(framework, wishes) }
   const drafted = isServer(plan) ? draftServer(work, plan, wishes) : draftPages(work, plan)
-  return { ...drafted, context: workspace.folder, ignore }
+  const needed = [folder, ...listNeeded(workspace, folder)]
+  const others = [...workspace.members.keys()].filter((member) => !needed.includes(member))
+  return { ...drafted, context: workspace.folder, ignore, others }
 }
 
 /** The top of a workspace starts if it is made for that; else the only package that is. */
