@@ -56,6 +56,38 @@ test('packages for development stay if the start command may need one of them', 
   )
 })
 
+test('what Next.js reads its settings with at the start stays', () => {
+  const choices = (next: string, files: object, more: object = {}) =>
+    choicesOf({
+      files: {
+        'package.json': {
+          scripts: { build: 'next build', start: 'next start' },
+          dependencies: { next },
+          devDependencies: { typescript: '5', '@next/bundle-analyzer': '15' },
+          ...more,
+        },
+        ...files,
+      },
+    }).filter((line) => line.startsWith('packages for'))
+  const typescript = { 'next.config.ts': "import type { NextConfig } from 'next'\nexport default {}" }
+  const stays = [
+    'packages for development stay: Next.js before 16.2 reads next.config.ts with typescript when it starts',
+  ]
+  for (const lock of ['package-lock.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'])
+    assert.deepEqual(choices('15.5.6', { ...typescript, [lock]: '' }), stays, lock)
+  for (const next of ['^14.2.0', '15.6.0-canary.40', 'catalog:'])
+    assert.deepEqual(choices(next, typescript), stays)
+  assert.deepEqual(choices('16.4.6', typescript), [])
+  assert.deepEqual(choices('15.5.6', { 'next.config.mjs': '' }), [])
+  assert.deepEqual(choices('15.5.6', { 'next.config.ts': "export default { output: 'standalone' }" }), [])
+  const dependencies = { next: '15.5.6', typescript: '5' }
+  assert.deepEqual(choices('15.5.6', typescript, { dependencies }), [])
+  assert.deepEqual(choices('16.4.6', { 'next.config.mjs': "import analyze from '@next/bundle-analyzer'" }), [
+    'packages for development stay: ' +
+      'next.config.mjs imports @next/bundle-analyzer, and Next.js reads it when it starts',
+  ])
+})
+
 test('an app without a start script starts with its main file', () => {
   assert.equal(
     last({ 'package.json': { main: './lib/http.js' }, 'lib/http.js': '' }),

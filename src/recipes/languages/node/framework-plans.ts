@@ -31,6 +31,26 @@ export function planNext(app: App): Plan {
   return serve(start, reason, { replaces, files, env: { HOSTNAME: '0.0.0.0' } })
 }
 
+/** What `next start` needs of the packages for development to read its settings. */
+export function findSettingsNeed({ tree, manifest }: App): string | null {
+  const range = findRange(manifest, 'next')
+  const file = findConfig(tree, 'next')
+  if (range === null || file === null) return null
+  const development = (name: string) => !(name in manifest.dependencies) && name in manifest.devDependencies
+  // From 16.2 on, it reads them by itself. It would install what is missing at each start.
+  const isOld =
+    semver.validRange(range) === null
+      ? !/^(latest|canary|next)$/.test(range)
+      : semver.intersects(range, '<16.2.0', { includePrerelease: true })
+  if (/ts$/.test(file) && isOld && !('typescript' in manifest.dependencies))
+    return `Next.js before 16.2 reads ${file} with typescript when it starts`
+  const imports =
+    /^(?!import type\b).*(?:\bfrom|\brequire\(|\bimport\(|^import)\s?['"]((?:@[\w.-]+\/)?[\w.-]+)/gm
+  const names = [...readConfig(tree, 'next').matchAll(imports)].map(([, name = '']) => name)
+  const needed = names.find(development)
+  return needed ? `${file} imports ${needed}, and Next.js reads it when it starts` : null
+}
+
 export function planNitro(app: App, reason: string): Server {
   return serve('node .output/server/index.mjs', reason, {
     replaces: /\bnuxt start\b|\.output\/server/,
@@ -150,8 +170,12 @@ function keepsEverything(app: App): boolean {
 
 /** Without comments. */
 function readConfig(tree: Tree, name: string): string {
-  const extensions = ['js', 'mjs', 'cjs', 'ts', 'mts']
-  const path = tree.first(...extensions.map((extension) => `${name}.config.${extension}`))
+  const path = findConfig(tree, name)
   const text = path ? tree.text(path) : ''
   return text.replace(/("[^"\n]*"|'[^'\n]*')|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, '$1')
+}
+
+function findConfig(tree: Tree, name: string): string | null {
+  const extensions = ['js', 'mjs', 'cjs', 'ts', 'mts']
+  return tree.first(...extensions.map((extension) => `${name}.config.${extension}`))
 }

@@ -1,6 +1,7 @@
 // Whether the packages for development stay in the image: they are large, and some apps run by them.
 import type { Choice } from '../../recipe.ts'
 import { type App, listDevelopment, usesPrisma } from './app.ts'
+import { findSettingsNeed } from './framework-plans.ts'
 import type { Migration } from './migrations.ts'
 import type { Server } from './plan.ts'
 import { findNeeded } from './start.ts'
@@ -22,6 +23,8 @@ function findReason(app: App, { start }: Server, tool: string | null, developmen
   if (tool && development.includes(tool)) return `${tool} is one, for migrations`
   if (usesPrisma(app) && app.manager.name !== 'npm')
     return `${app.manager.program} would remove what Prisma generated`
+  const settings = start.includes('standalone') ? null : findSettingsNeed(app)
+  if (settings) return settings
   const needed = findNeeded(app.manifest, start)
   if (needed) return `the start command may need ${needed}`
   return app.manager.prune ? null : `${app.manager.program} cannot remove them safely`
