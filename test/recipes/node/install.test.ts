@@ -8,7 +8,7 @@ const untilInstall = (files: Record<string, string | object>) => {
   const lines = instructionsOf({ files: { 'package.json': manifest, ...files } })
   const copied = lines.slice(
     0,
-    lines.findIndex((line) => /^RUN .*(npm (ci|install)|install --\w+)$/.test(line)),
+    lines.findIndex((line) => /^RUN .*(npm (ci|install)|install --[\w-]+)$/.test(line)),
   )
   return copied.filter((line) => line.startsWith('COPY'))
 }
@@ -19,6 +19,42 @@ test('manifests, settings of the package manager and patches are there before th
     'COPY package.json package-lock.json .npmrc ./',
     'COPY patches ./patches',
   ])
+})
+
+test('programs of a workspace, and what settings name, are there before the install', () => {
+  const files = {
+    'package.json': { ...manifest, workspaces: ['packages/*'] },
+    'packages/a/package.json': { name: 'a', bin: { hello: './bin/cli.js', built: 'dist/x.js' } },
+    'packages/a/bin/cli.js': '',
+    'packages/a/index.js': '',
+    'packages/b/package.json': { name: 'b', bin: 'b.js' },
+    'packages/b/b.js': '',
+    'packages/c/package.json': { name: 'c', directories: { bin: './tools' } },
+    'packages/c/tools/c.js': '',
+    'packages/d/package.json': { name: 'd', bin: '../../secret.js' },
+    'secret.js': '',
+  }
+  assert.deepEqual(untilInstall(files).slice(5), [
+    'COPY packages/a/bin/cli.js ./packages/a/bin/',
+    'COPY packages/b/b.js ./packages/b/',
+    'COPY packages/c/tools/c.js ./packages/c/tools/',
+  ])
+  const pnpm = {
+    'pnpm-lock.yaml': '',
+    'pnpm-workspace.yaml': 'pnpmfile: ./config/hooks.cjs\n',
+    '.pnpmfile.mjs': '',
+    'config/hooks.cjs': '',
+  }
+  assert.deepEqual(untilInstall(pnpm), [
+    'COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./',
+    'COPY config/hooks.cjs ./config/',
+  ])
+  const yarn = {
+    'yarn.lock': '',
+    '.yarnrc.yml': 'plugins:\n  - path: tools/plugin.cjs\n',
+    'tools/plugin.cjs': '',
+  }
+  assert.deepEqual(untilInstall(yarn).slice(1), ['COPY tools/plugin.cjs ./tools/'])
 })
 
 test('the patches and plugins of Yarn are there before the install, and its cache is not', () => {

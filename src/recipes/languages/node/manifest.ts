@@ -17,6 +17,9 @@ export interface Manifest {
   /** Of Volta. */
   voltaNode: string | null
   workspaces: string[]
+  /** Its programs, which are linked when packages are installed. */
+  programs: string[]
+  programFolder: string | null
   /** Packages of Bun whose install scripts run. */
   trusted: string[]
 }
@@ -32,6 +35,8 @@ export function readManifest(tree: Tree, folder = ''): Manifest {
     engines: toTexts(json.engines),
     manager: findManager(json),
     voltaNode: toText(toObject(json.volta).node),
+    programs: Object.values(typeof json.bin === 'string' ? { bin: json.bin } : toTexts(json.bin)),
+    programFolder: toText(toObject(json.directories).bin),
     workspaces: toList(toObject(json.workspaces).packages ?? json.workspaces),
     trusted: toList(json.trustedDependencies),
   }
