@@ -359,12 +359,17 @@ const waitForRegistry = 'wait until its registry responds'
 
 /** What the output of a failed build step showed. */
 const causes: Record<string, string> = {
+  ignored_builds:
+    'allow the install scripts that it names (pnpm approve-builds), and commit what that writes',
   lock_file: 'the lock file does not fit the manifest: install on your machine, and commit the new one',
   node_heap: 'let Node.js use more memory (--build-arg NODE_OPTIONS=--max-old-space-size=4096)',
   node_openssl: 'its tools want Node.js 16: update them, or set engines.node to "16" in package.json',
+  node_version: 'ask for a version of Node.js that fits, in engines.node of package.json or in .nvmrc',
   package_refused: 'check the name of the package, or set the token that .npmrc names (berth env set)',
+  peer_conflict: 'let versions in package.json fit each other, or write legacy-peer-deps=true into .npmrc',
   registry_unreachable: waitForRegistry,
   ssh_dependency: 'a build has no SSH keys: give the dependency its https URL',
+  version_missing: 'ask for a version that the registry has',
 }
 
 /** What to change before the next attempt. */

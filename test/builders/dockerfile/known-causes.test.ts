@@ -32,11 +32,55 @@ const outputs: [line: string, facts: Record<string, string>][] = [
   ["KeyError: 'SECRET_KEY'", { reason: 'variable', variable: 'SECRET_KEY' }],
   ['The SECRET_KEY setting must not be empty.', {}],
   ['npm error code ENOENT', {}],
+  ['npm error code ERESOLVE', { reason: 'peer_conflict' }],
+  ['npm error code ETARGET', { reason: 'version_missing' }],
+  ['ERROR: No matching distribution found for djang0==9', { reason: 'version_missing' }],
+  [
+    'You are using Node.js 18.20.8. For Next.js, Node.js version ">=20.9.0" is required.',
+    { reason: 'node_version' },
+  ],
+  ['[ERR_PNPM_IGNORED_BUILDS] Ignored build scripts: esbuild@0.25.0', { reason: 'ignored_builds' }],
 ]
 
-function explain(line: string, failedStep: number): Failure {
+/** What the tool says is quoted, with noise before and after it. */
+const quoted: [says: string, output: string[]][] = [
+  [
+    'npm error ERESOLVE unable to resolve dependency tree',
+    [
+      'npm warn deprecated a@1: use b',
+      'npm error code ERESOLVE',
+      'npm error ERESOLVE unable to resolve dependency tree',
+      'npm error Found: react@19.1.0',
+      'npm notice New major version of npm available!',
+    ],
+  ],
+  [
+    'npm error notarget No matching version found for is-odd@99.',
+    ['npm error code ETARGET', 'npm error notarget No matching version found for is-odd@99.'],
+  ],
+  [
+    'You are using Node.js 18.20.8. For Next.js, Node.js version ">=20.9.0" is required.',
+    ['> next build', 'You are using Node.js 18.20.8. For Next.js, Node.js version ">=20.9.0" is required.'],
+  ],
+  [
+    'ERR_PNPM_NO_MATCHING_VERSION  No matching version found for is-odd@99',
+    ['\u001b[31m ERR_PNPM_NO_MATCHING_VERSION \u001b[39m No matching version found for is-odd@99'],
+  ],
+  [
+    'ERROR: No matching distribution found for djang0==9',
+    [
+      'ERROR: Could not find a version that satisfies the requirement djang0==9 (from versions: none)',
+      'ERROR: No matching distribution found for djang0==9',
+    ],
+  ],
+  ['src/a.ts(1,7): error TS2322: no', ['> tsc', 'src/a.ts(1,7): error TS2322: no', 'npm error code 2']],
+  ['./main.go:5:2: undefined: x', ['# app', './main.go:5:2: undefined: x']],
+  ['Error: Cannot find module x', ['node:internal', 'Error: Cannot find module x', '    at a.js:1:1']],
+]
+
+function explain(output: string | string[], failedStep: number): Failure {
   const { onLine, explain } = watchCauses(() => {})
-  onLine('stderr', `#4 0.521 ${line}`, { number: 4 })
+  for (const line of [output].flat()) onLine('stderr', `#4 0.521 ${line}`, { number: 4 })
   onLine('system', '#4 ERROR', { number: failedStep, state: 'failed' })
   return explain(new Failure('build_failed', 'RUN x exited with code 1').with({ step: 'RUN x' })) as Failure
 }
@@ -47,6 +91,21 @@ for (const [line, facts] of outputs) {
   })
 }
 
+for (const [says, output] of quoted) {
+  test(`the error quotes its tool: ${says}`, () => {
+    assert.equal(explain(output, 4).message, `RUN x exited with code 1: ${says}`)
+  })
+}
+
 test('what another step wrote is no cause', () => {
-  assert.deepEqual(explain('npm error code E401', 5).facts, { step: 'RUN x' })
+  const { message, facts } = explain('npm error code E401', 5)
+  assert.deepEqual([message, facts], ['RUN x exited with code 1', { step: 'RUN x' }])
+})
+
+test('a long line is cut, and output without an error adds nothing', () => {
+  assert.equal(
+    explain(`Error: ${'x'.repeat(9_000)}`, 4).message.length,
+    'RUN x exited with code 1: '.length + 200,
+  )
+  assert.equal(explain(['added 5 packages', 'done'], 4).message, 'RUN x exited with code 1')
 })
