@@ -17,7 +17,7 @@ interface Variable {
 }
 
 /** Throws InvalidEnvFile, also for a key that comes twice. Takes linear time. */
-export function parseEnvFile(text: string): Variable[] {
+export function parseEnvFile(text: string, keyPattern = envKeyPattern): Variable[] {
   if (new TextEncoder().encode(text).length > envFileLimitMib * bytesPerMib) {
     throw new InvalidEnvFile(`it is larger than ${envFileLimitMib} MiB`)
   }
@@ -29,7 +29,7 @@ export function parseEnvFile(text: string): Variable[] {
       at += line.length + 1
       continue
     }
-    const { key, value, end } = parseVariable(text, at, line)
+    const { key, value, end } = parseVariable(text, at, line, keyPattern)
     if (values.has(key)) throw invalidAt(text, at, `${key} is set a second time`)
     values.set(key, value)
     at = end + 1
@@ -38,12 +38,17 @@ export function parseEnvFile(text: string): Variable[] {
 }
 
 /** `line` starts at `at`; `end` is the end of the last line of the value. */
-function parseVariable(text: string, at: number, line: string): Variable & { end: number } {
+function parseVariable(
+  text: string,
+  at: number,
+  line: string,
+  keyPattern: RegExp,
+): Variable & { end: number } {
   const equals = line.indexOf('=')
   if (equals === -1) throw invalidAt(text, at, 'there is no =')
   const words = line.slice(0, equals).trim()
   const key = words.replace(/^export\s+/, '')
-  if (!envKeyPattern.test(key)) throw invalidAt(text, at, `${shownName(key)} ${envKeyRule}`)
+  if (!keyPattern.test(key)) throw invalidAt(text, at, `${shownName(key)} ${envKeyRule}`)
   const after = line.slice(equals + 1)
   const quote = after.trimStart()[0]
   if (quote !== '"' && quote !== "'") return { key, value: unquoted(after), end: at + line.length }

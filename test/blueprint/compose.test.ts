@@ -79,11 +79,6 @@ const settings: [keys: string, fields: object][] = [
   ['image: a, ports: ["0.0.0.0:8080:80/tcp"]', { image: 'a', type: 'web_service', port: 80 }],
   ['image: a, ports: [{ target: 80, published: 8080 }]', { image: 'a', type: 'web_service', port: 80 }],
   ['image: a, expose: ["9000"]', { image: 'a', type: 'private_service', port: 9000 }],
-  ['image: a, volumes: ["data:/data"]', { image: 'a', disk_mount_path: '/data' }],
-  [
-    'image: a, volumes: [{ type: volume, source: d, target: /data }]',
-    { image: 'a', disk_mount_path: '/data' },
-  ],
   [
     'image: a, ports: ["80"], healthcheck: { test: curl -f http://localhost/up || exit 1 }',
     { image: 'a', type: 'web_service', port: 80, health_check_path: '/up' },
@@ -112,7 +107,7 @@ const remarks: [keys: string, left: RegExp][] = [
   ['build: { network: host }', /^services\.web\.build\.network: /],
   ['image: a, command: --fast', /^services\.web\.command: write the image's own program/],
   [
-    'image: a, command: run',
+    'image: a, command: ./run',
     /^services\.web\.command: carried over, but it also replaces the image's entrypoint/,
   ],
   [
@@ -123,9 +118,8 @@ const remarks: [keys: string, left: RegExp][] = [
   ['image: a, ports: ["53:53/udp"]', /^services\.web\.ports\.0: Berth routes HTTP only/],
   ['image: a, ports: ["3306:3306"]', /^services\.web\.ports\.0: port 3306 is not HTTP/],
   ['image: a, ports: ["127.0.0.1:80:80"]', /^services\.web\.ports\.0: it was open to this host only/],
-  ['image: a, volumes: ["./a:/a"]', /^services\.web\.volumes\.0: an instance sees no files of the host/],
-  ['image: a, volumes: [/a]', /^services\.web\.volumes\.0: only a named volume becomes a disk/],
-  ['image: a, volumes: ["b:/b", "c:/c"]', /^services\.web\.volumes\.1: a service has one disk, here at \/b/],
+  ['image: a, volumes: ["./a:/a:ro"]', /^services\.web\.volumes\.0: an instance sees no files of the host/],
+  ['image: a, volumes: [/a]', /^services\.web\.volumes\.0: it has no name, .* set disk_mount_path: \/a$/],
   [
     'image: a, healthcheck: { interval: 5s }',
     /^services\.web\.healthcheck\.interval: Berth has its own times/,
@@ -149,9 +143,7 @@ const remarks: [keys: string, left: RegExp][] = [
   ['image: a, expose: [3000-3005]', /^services\.web\.expose\.0: a service has one port/],
   ['image: a, expose: [80, 81]', /^services\.web\.expose\.1: a service has one port, and '81' is not it/],
   ['image: a, expose: [81], ports: [80]', /^services\.web\.expose\.0: a service has one port/],
-  ["image: a, volumes: ['C:\\a:/a']", /^services\.web\.volumes\.0: an instance sees no files of the host/],
-  ['image: a, volumes: [{ source: d }]', /^services\.web\.volumes\.0: only a named volume becomes a disk/],
-  ['image: a, volumes: ["d:/d"], scale: 2', /^services\.web: instances: .* exactly one instance/],
+  ['image: a, volumes: [{ source: d }]', /^services\.web\.volumes\.0: a mount of type undefined is no disk/],
   ['image: a, constructor: 1', /^services\.web\.constructor: Berth has no such setting/],
   ['image: a, command: { a: b }', /^services\.web\.command: it is no text/],
   ['image: a, entrypoint: [{ a: b }]', /^services\.web\.entrypoint: it is no text/],
@@ -222,7 +214,7 @@ const values: [key: string, value: string, rewritten: string][] = [
   ['JDBC', 'jdbc:postgresql://db:5432/shop', `jdbc:postgresql://${ref('host')}:5432/shop`],
   ['PG_HOST', 'db', ref('host')],
   ['PG_HOST', 'db:5432', `${ref('host')}:5432`],
-  ['PG_PASSWORD', 'pw', ref('password')],
+  ['PG_PASSWORD', '', ''],
   ['MODE', 'db', 'db'],
   ['MODE', 'pw', 'pw'],
   ['PATH_NAME', 'db/files', 'db/files'],
@@ -276,6 +268,7 @@ ${database}  web: { image: a, ports: ["80"], depends_on: [db, api], environment:
     remaining.map(({ line, what }) => `${line} ${what}`),
     [
       '4 services.db.environment.POSTGRES_PASSWORD',
+      '5 services.cache.image',
       '7 services.web.depends_on.db',
       '7 services.web.depends_on.api',
     ],
@@ -344,7 +337,10 @@ for (const line of suspects) {
     const [key] = line.split('=')
     const { env, secrets, left } = web(`image: a, environment: [${JSON.stringify(line)}]`)
     assert.deepEqual([env, secrets], [{}, [key]])
-    assert.match(left.join('\n'), /^services\.web\.environment\.\w+: it looks secret: berth apply asks for/)
+    assert.match(
+      left.join('\n'),
+      /^services\.web\.environment\.\w+: it looks secret: its value is in berth.secrets.env$/,
+    )
   })
 }
 
@@ -405,11 +401,6 @@ test('a service without keys is named, and one with no profile in its list is ca
   const { blueprint, remaining } = read('services:\n  a:\n  b: []\n  c: { image: c, profiles: [] }\n')
   assert.deepEqual(Object.keys(blueprint.services ?? {}), ['c'])
   assert.match(remaining.map(({ what }) => what).join(' '), /^services\.a services\.b/)
-})
-
-test('a volume that two services share is the disk of the first, and named at the second', () => {
-  const { left } = web('image: a, volumes: ["data:/a"]', '  api: { image: b, volumes: ["data:/b"] }')
-  assert.deepEqual(left, ['services.api.volumes.0: its disk is not that of web: they share no files'])
 })
 
 const multiplied = [...'bcdefgh'].reduce(

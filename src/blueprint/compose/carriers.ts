@@ -1,21 +1,17 @@
 // The keys of a Compose service that have a counterpart in a blueprint.
 import { posix } from 'node:path'
 import { envKeyPattern, envKeyRule } from '../../domain/env-file.ts'
-import { quote } from '../../domain/shell-word.ts'
 import { isRecord } from '../yaml.ts'
+import { carryCommand, carryEntrypoint } from './commands.ts'
 import { type Draft, listOf, type Variable } from './draft.ts'
+import { carryMounts, type Mounting, nameDatastoreMounts } from './mounts.ts'
 
 /** What a carrier reads besides the value of its key. */
-export interface Reading {
-  service: Record<string, unknown>
-  /** The folder of the Compose file, from that of the blueprint. */
-  base: string
-  /** Null for a file that cannot be read. */
-  readEnvFile(path: string): { key: string; value: string }[] | null
-  /** The service that each named volume became the disk of. */
-  volumes: Map<unknown, string>
+export interface Reading extends Mounting {
   /** The value as variables: of a list, or of a map. */
   variables(): Variable[]
+  /** Null for a file that cannot be read. */
+  envFile(path: string): Variable[] | null
 }
 
 /** What is not carried over: the reason, and the key below if it is only a part. */
@@ -51,7 +47,7 @@ export const carriers: Record<string, Carrier> = {
     if (service.build !== undefined) return 'it is the name of what is built'
     fields.image = value
   },
-  'build.context'({ fields }, value, { base }) {
+  'build.context'({ fields }, value, { files: { base } }) {
     const [address = '', fragment = ''] = String(value).split('#')
     const [branch, rootDir] = fragment.split(':')
     const isRemote = /^(https?:\/\/|ssh:\/\/|git@|git:\/\/)/.test(address)
@@ -61,29 +57,25 @@ export const carriers: Record<string, Carrier> = {
   },
   'build.args'(draft, _, { variables }) {
     const all = variables()
-    const hidden = all.filter(({ isPrivate }) => isPrivate)
-    const open = all.filter(({ isPrivate }) => !isPrivate)
+    const hidden = all.filter(({ isSecret }) => isSecret)
+    const open = all.filter(({ isSecret }) => !isSecret)
     draft.fields.build_args = Object.fromEntries(open.map(({ key, value }) => [key, value]))
     draft.fields.build_env = hidden.map(({ key }) => key)
     return setVariables(draft, hidden)
   },
-  entrypoint({ fields }, value, { service }) {
-    fields.start_command = [value, service.command].map(commandOf).join(' ').trim()
-  },
-  command({ fields }, value, { service }) {
-    const command = commandOf(value)
-    if (service.entrypoint !== undefined || command === '') return
-    if (command.startsWith('-')) return "write the image's own program before these arguments"
-    fields.start_command = command
-    const isBuilt = service.build !== undefined
-    if (!isBuilt) return "carried over, but it also replaces the image's entrypoint"
-  },
+  entrypoint: (draft, value, { service }) => carryEntrypoint(draft, value, service.command),
+  command: (draft, value, { service, files }) =>
+    carryCommand(draft, value, { service, readText: (path) => files.readText?.(path) ?? null }),
   environment: (draft, _, { variables }) => setVariables(draft, variables()),
-  env_file(draft, value, { readEnvFile }) {
+  env_file(draft, value, { envFile }) {
     const paths = listOf(value).map((entry) => String(isRecord(entry) ? entry.path : entry))
-    for (const one of paths.flatMap((path) => readEnvFile(path) ?? []))
-      if (!draft.env.has(one.key)) setVariables(draft, [{ ...one, isPrivate: true, isSuspect: false }])
-    return paths.flatMap((path, index) => (readEnvFile(path) ? [] : [[`${path} cannot be read`, index]]))
+    return paths.flatMap((path, index) => {
+      const found = envFile(path)
+      setVariables(draft, found?.filter(({ key }) => !draft.env.has(key)) ?? [])
+      const isOutside = found !== null && (path.startsWith('/') || posix.normalize(path).startsWith('../'))
+      if (isOutside) return [[`${path} is not in this folder: its values become variables`, index]]
+      return found === null ? [[`${path} cannot be read`, index]] : []
+    })
   },
   ports: (draft, value) => eachOf(value, (entry) => carryPort(draft, entry)),
   expose(draft, value) {
@@ -95,7 +87,8 @@ export const carriers: Record<string, Carrier> = {
       if (port === null || fields.port !== port) return `a service has one port, and '${entry}' is not it`
     })
   },
-  volumes: (draft, value, reading) => eachOf(value, (entry) => carryVolume(draft, entry, reading)),
+  volumes: (draft, value, mounting) =>
+    (draft.kind === 'service' ? carryMounts : nameDatastoreMounts)(draft, value, mounting),
   'healthcheck.test'({ fields }, value) {
     const found = healthUrl.exec(listOf(value).join(' '))
     if (!found) return 'Berth checks that the port answers, or health_check_path'
@@ -114,23 +107,11 @@ function eachOf(value: unknown, carry: (entry: unknown) => Reason): Left {
   })
 }
 
-function setVariables({ env, secrets, suspects }: Draft, variables: Variable[]): Left {
-  for (const { key, value, isPrivate, isSuspect } of variables.filter((one) => envKeyPattern.test(one.key))) {
-    env.set(
-      key,
-      (value ?? '').replaceAll('${{', () => '$${{'),
-    )
-    if (isPrivate) secrets.add(key)
-    else secrets.delete(key)
-    if (isSuspect) suspects.add(key)
-    else suspects.delete(key)
-  }
+function setVariables({ env }: Draft, variables: Variable[]): Left {
+  for (const one of variables.filter(({ key }) => envKeyPattern.test(key)))
+    env.set(one.key, { ...one, value: one.value.replaceAll('${{', () => '$${{') })
   const invalid = variables.filter(({ key }) => !envKeyPattern.test(key))
   return invalid.map(({ key }) => [`the name of a variable ${envKeyRule}`, key])
-}
-
-function commandOf(value: unknown): string {
-  return Array.isArray(value) ? value.map((word) => quote(String(word))).join(' ') : String(value ?? '')
 }
 
 /** Of a command such as `curl -f http://localhost:3000/health || exit 1`. */
@@ -165,32 +146,13 @@ function portOf(value: unknown): number | null {
   return port >= 1 && port <= 65_535 ? port : null
 }
 
-function carryVolume({ fields, original }: Draft, entry: unknown, { volumes }: Reading): Reason {
-  const [source = '', target] = String(entry).split(':')
-  const short = {
-    type: target && /^([./~$]|[a-z]:[\\/].*:)/i.test(String(entry)) ? 'bind' : 'volume',
-    source: target && source,
-    target,
-  }
-  const volume = isRecord(entry) ? entry : short
-  if (volume.type === 'bind') return 'an instance sees no files of the host: COPY them into the image'
-  if (volume.type !== 'volume' || !volume.source || !volume.target)
-    return 'only a named volume becomes a disk'
-  if (fields.disk_mount_path !== undefined) return `a service has one disk, here at ${fields.disk_mount_path}`
-  fields.disk_mount_path = volume.target
-  const first = volumes.get(volume.source)
-  if (first !== undefined) return `its disk is not that of ${first}: they share no files`
-  volumes.set(volume.source, original)
-}
-
-function carryNeeds({ needs }: Draft, value: unknown): Left {
+function carryNeeds({ needs, waits }: Draft, value: unknown): Left {
   const entries = isRecord(value) ? Object.entries(value) : listOf(value).map((name) => [String(name), null])
-  return entries.flatMap(([name, options]): [string, string][] => {
+  for (const [name, options] of entries as [string, unknown][]) {
     const runsOnce = isRecord(options) && options.condition === 'service_completed_successfully'
-    if (runsOnce) return [['what runs once is a pre_deploy_command, or a job: berth run', String(name)]]
-    needs.add(String(name).split(':')[0]!)
-    return []
-  })
+    if (runsOnce) waits.add(name)
+    else needs.add(name.split(':')[0]!)
+  }
 }
 
 function positive(text: string): number | null {

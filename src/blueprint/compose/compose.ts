@@ -2,12 +2,17 @@
 import { Name } from '../../api/parts/fields.ts'
 import { type BlueprintFile, InvalidBlueprint, parseBlueprint } from '../blueprint.ts'
 import { printBlueprint } from '../print.ts'
-import { InvalidYaml, isRecord, type Path, readYaml, valueAt } from '../yaml.ts'
-import { carriers, type Reading } from './carriers.ts'
-import { type Draft, hasPassword, listOf, looksSecret, type Variable } from './draft.ts'
-import { interpolate } from './interpolate.ts'
+import { hasPassword, type Secret, secretsFile } from '../secrets.ts'
+import { InvalidYaml, isRecord } from '../yaml.ts'
+import { carriers } from './carriers.ts'
+import { type ComposeText, type Remark, readCompose, type Surroundings } from './compose-text.ts'
+import { becomeDatastore, kindOf, nameDatabases } from './datastores.ts'
+import { type Draft, listOf } from './draft.ts'
+import { referToLogins } from './logins.ts'
+import { moveCommandsOfOnce } from './once.ts'
 import { reasonFor } from './reasons.ts'
-import { isOpen, refer, withReferences } from './references.ts'
+import { isOpen, isReferredTo, refer, withReferences } from './references.ts'
+import { readEnvFile, readVariables } from './variables.ts'
 
 export interface Remaining {
   line: number
@@ -16,57 +21,31 @@ export interface Remaining {
   reason: string
 }
 
-export interface Surroundings extends Pick<Reading, 'base' | 'readEnvFile'> {
-  /** The .env next to the Compose file. */
-  env: ReadonlyMap<string, string>
+export interface Imported {
+  blueprint: BlueprintFile
+  remaining: Remaining[]
+  /** Those whose values the Compose file or its surroundings have. */
+  secrets: Secret[]
 }
-
-type Remark = (path: Path, reason: string) => void
 
 /** Each is compared with all others. */
 const maxServices = 500
 
 /** Throws InvalidYaml. */
-export function importCompose(text: string, surroundings: Surroundings) {
-  const file = readYaml(text)
-  const remaining: Remaining[] = []
-  const remark: Remark = (path, reason) =>
-    remaining.push({ line: file.lineOf(path), what: path.map(String).join('.'), reason })
-  const privatePaths = new Set<string>()
-  const root = mapTexts(file.texts, [], (value, path) => {
-    if (valueAt(file.value, path) === null) return ''
-    const { text, isPrivate, unset } = interpolate(value, surroundings.env)
-    if (isPrivate || unset.length > 0) privatePaths.add(path.join('.'))
-    if (unset.length > 0) remark(path, `not in .env: ${unset.join(', ')}; empty, or in a variable a secret`)
-    return text
-  })
-  const variablesAt = (value: unknown, path: Path): Variable[] => {
-    const entries = isRecord(value)
-      ? Object.entries(value).map(([key, one]) => ({ key, text: one, at: key as PropertyKey }))
-      : listOf(value).map((line, at) => {
-          const [, key = '', text = null] = /^([^=]*)(?:=([\s\S]*))?$/.exec(String(line)) ?? []
-          return { key, text, at }
-        })
-    return entries.flatMap(({ key, text, at }) => {
-      const isNull = text === null || valueAt(file.value, [...path, at]) === null
-      const value = isNull ? (surroundings.env.get(key) ?? null) : String(text)
-      const isFound = [path, [...path, at]].some((one) => privatePaths.has(one.join('.')))
-      // A name that is itself from .env may be a password.
-      if ((text === null && isFound) || (typeof text === 'object' && text !== null)) {
-        remark([...path, at], 'it is no variable with a text')
-        return []
-      }
-      const isSuspect = !isNull && !isFound && looksSecret(key, value ?? '')
-      return [{ key, value, isPrivate: isNull || isFound || isSuspect, isSuspect }]
-    })
-  }
-  if (!isRecord(root) || !isRecord(root.services)) throw new InvalidYaml('there are no services')
+export function importCompose(text: string, files: Surroundings): Imported {
+  const found: { path: Parameters<Remark>[0]; reason: string }[] = []
+  const remark: Remark = (path, reason) => found.push({ path, reason })
+  const compose = readCompose(text, files.env, remark)
+  const { root } = compose
+  const { services } = root
+  if (!isRecord(services)) throw new InvalidYaml('there are no services')
   for (const key of Object.keys(root))
     if (key !== 'services' && !key.startsWith('x-')) remark([key], reasonFor(key))
-  const taken = new Set(Object.keys(root.services))
+  const taken = new Set(Object.keys(services))
   if (taken.size > maxServices) throw new InvalidYaml(`it has more than ${maxServices} services`)
-  const context = { ...surroundings, remark, variablesAt, privatePaths, taken, volumes: new Map() }
-  const drafts = Object.entries(root.services).flatMap(([name, service]) => {
+  const aliases = linksOf(services)
+  const context: Context = { compose, files, remark, taken, owners: new Map(), aliases, later: [] }
+  const all = Object.entries(services).flatMap(([name, service]) => {
     const at = ['services', name]
     const isOnRequest = isRecord(service) && listOf(service.profiles).length > 0
     if (isRecord(service) && !isOnRequest) return toDraft(name, service, context)
@@ -74,26 +53,49 @@ export function importCompose(text: string, surroundings: Surroundings) {
     else remark(at, 'the service is left out: it has no keys')
     return []
   })
-  for (const draft of drafts.filter(({ kind }) => kind === 'service')) connect(draft, drafts, remark)
+  nameDatabases(all)
+  for (const carryVolumes of context.later) carryVolumes()
+  const drafts = moveCommandsOfOnce(all, remark)
+  const names = new Set(all.map(({ original }) => original))
+  for (const draft of drafts.filter(({ kind }) => kind === 'service')) connect(draft, drafts, names, remark)
   remarkUnused(drafts, remark)
   const blueprint = withoutInvalid(toBlueprint(drafts), drafts, remark)
-  return { blueprint, remaining: remaining.toSorted((one, other) => one.line - other.line) }
+  const remaining = found.map(({ path, reason }) => {
+    return { line: compose.lineOf(path), what: path.map(String).join('.'), reason }
+  })
+  return {
+    blueprint,
+    remaining: remaining.toSorted((one, other) => one.line - other.line),
+    secrets: drafts.flatMap(({ name, env }) =>
+      [...env.values()]
+        .filter(({ key }) => blueprint.services?.[name]?.secrets?.includes(key))
+        .flatMap(({ key, value, isUnknown }) => (isUnknown ? [] : [{ service: name, key, value }])),
+    ),
+  }
 }
 
-function mapTexts(value: unknown, path: Path, change: (text: string, path: Path) => string): unknown {
-  if (typeof value === 'string') return change(value, path)
-  if (Array.isArray(value)) return value.map((one, index) => mapTexts(one, [...path, index], change))
-  const entries = Object.entries(isRecord(value) ? value : {})
-  return Object.fromEntries(entries.map(([key, one]) => [key, mapTexts(one, [...path, key], change)]))
-}
-
-interface Context extends Surroundings, Pick<Reading, 'volumes'> {
+interface Context {
+  compose: ComposeText
+  files: Surroundings
   remark: Remark
-  variablesAt(value: unknown, path: Path): Variable[]
-  /** Of values from .env. */
-  privatePaths: Set<string>
   /** Names that another service has here, or wants. */
   taken: Set<string>
+  owners: Map<string, string>
+  aliases: Map<string, string[]>
+  /** What needs all services. */
+  later: (() => void)[]
+}
+
+/** The names that `links: [db:database]` gives other services. */
+function linksOf(services: Record<string, unknown>): Map<string, string[]> {
+  const links = Object.values(services).flatMap((one) => (isRecord(one) ? listOf(one.links) : []))
+  const pairs = links.map((link) => String(link).split(':'))
+  return new Map(
+    pairs.map(([name = '']) => [
+      name,
+      pairs.filter((one) => one[0] === name && one[1]).map((one) => one[1]!),
+    ]),
+  )
 }
 
 function freeName(original: string, taken: Set<string>): string {
@@ -107,14 +109,14 @@ function freeName(original: string, taken: Set<string>): string {
 }
 
 function toDraft(original: string, service: Record<string, unknown>, context: Context): Draft {
-  const { remark, privatePaths } = context
+  const { remark, compose, files, owners } = context
   const name = freeName(original, context.taken)
   if (name !== original) remark(['services', original], `it is called ${name} here, as names are`)
-  const sets = { secrets: new Set<string>(), suspects: new Set<string>(), needs: new Set<string>() }
   const { kind, version } = kindOf(service)
   const networks = Object.values(isRecord(service.networks) ? service.networks : {})
   const aliases = networks.flatMap((one) => (isRecord(one) ? listOf(one.aliases) : []))
-  const hosts = [original, service.container_name, service.hostname, ...aliases].map((host) =>
+  const links = context.aliases.get(original) ?? []
+  const hosts = [original, service.container_name, service.hostname, ...aliases, ...links].map((host) =>
     String(host ?? ''),
   )
   const draft: Draft = {
@@ -124,7 +126,8 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
     kind,
     fields: {},
     env: new Map(),
-    ...sets,
+    needs: new Set(),
+    waits: new Set(),
     isPublic: false,
     isPrivate: false,
     login: {},
@@ -132,18 +135,22 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   const carry = (value: unknown, path: string[]) => {
     const key = path.join('.')
     const at = ['services', original, ...path]
-    const isCarried = Object.hasOwn(carriers, key) && (kind === 'service' || key.startsWith('env'))
+    const isCarried = Object.hasOwn(carriers, key) && (kind === 'service' || ofDatastores.test(key))
     const carrier = isCarried ? carriers[key] : undefined
     const isWritten = /^(command|entrypoint|healthcheck\.test)$/.test(key)
     const isGiven = () =>
-      [at, ...listOf(value).map((_, index) => [...at, index])].some((one) => privatePaths.has(one.join('.')))
+      [at, ...listOf(value).map((_, index) => [...at, index])].some(
+        (one) => compose.isPrivate(one) || compose.isUnknown(one),
+      )
     const isText = !/^(environment|build\.args|depends_on|env_file|ports|volumes)$/.test(key)
     if (carrier && isText && [value, ...listOf(value)].some(isRecord)) remark(at, 'it is no text')
     else if (carrier && isWritten && (hasPassword(listOf(value).join(' ')) || isGiven()))
       remark(at, 'it has a value of .env or a password, which is not written')
     else if (carrier) {
-      const variables = () => context.variablesAt(value, at)
-      const left = carrier(draft, value, { ...context, service, variables }) ?? []
+      const variables = () => readVariables(value, at, compose, { remark, files })
+      const envFile = (path: string) => readEnvFile(path, compose, files)
+      const reading = { service, root: compose.root, files, owners, variables, envFile }
+      const left = carrier(draft, value, reading) ?? []
       for (const [reason, below] of typeof left === 'string' ? [[left]] : left)
         remark(below === undefined ? at : [...at, below], reason as string)
     } else if (isRecord(value) && Object.keys(carriers).some((one) => one.startsWith(`${key}.`))) {
@@ -152,78 +159,58 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   }
   const build = typeof service.build === 'string' ? { context: service.build } : service.build
   const folder = isRecord(build) ? { build: { context: '.', ...build } } : {}
-  const { expose, ...others } = service
+  const { expose, volumes, ...others } = service
   const ordered = { ...others, ...folder, ...(expose === undefined ? {} : { expose }) }
   for (const [key, value] of Object.entries(ordered)) carry(value, [key])
-  if (kind !== 'service') becomeDatastore(draft, version, remark)
+  if (kind !== 'service') becomeDatastore(draft, { service, version, compose, remark })
+  const carryVolumes = () => (volumes === undefined ? undefined : carry(volumes, ['volumes']))
+  if (kind === 'service') carryVolumes()
+  else context.later.push(carryVolumes)
   return draft
 }
 
-const official =
-  /^(?:docker\.io\/|[\w.-]+\/docker\/)?(?:library\/)?(postgres|redis)(?::v?(\d+(?:\.\d+)*))?(?=[-@]|$|:)/
-const valkey = /(?:^|\/)valkey\/valkey(?=[:@]|$)/
-
-function kindOf({
-  build,
-  image,
-}: Record<string, unknown>): Pick<Draft, 'kind'> & { version?: string | undefined } {
-  const text = build === undefined ? String(image ?? '') : ''
-  if (valkey.test(text)) return { kind: 'redis' }
-  const [, kind, version] = official.exec(text) ?? []
-  if (kind === 'postgres') return { kind, version: version?.split('.')[0] }
-  return kind === 'redis' ? { kind, version } : { kind: 'service' }
-}
-
-function becomeDatastore(draft: Draft, version: string | undefined, remark: Remark): void {
-  const { original, kind, env } = draft
-  const username = env.get('POSTGRES_USER') || 'postgres'
-  const login = kind === 'postgres' ? { username, database: env.get('POSTGRES_DB') || username } : {}
-  const password = env.get('POSTGRES_PASSWORD') || env.get('REDIS_PASSWORD')
-  draft.fields = { kind, version, ...login }
-  draft.login = password ? { ...login, password } : login
-  for (const key of env.keys()) {
-    if (/^POSTGRES_(USER|DB)$/.test(key)) continue
-    const isPassword = key.endsWith('PASSWORD')
-    const reason = isPassword ? 'Berth makes a new password: refer to it' : 'a datastore has no variables'
-    remark(['services', original, 'environment', key], reason)
-  }
-}
+/** Keys of a service that becomes a datastore. */
+const ofDatastores = /^(env|volumes$|mem_limit$|cpus$|deploy\.resources\.limits\.)/
 
 /** Replaces names of other services by references, and adds one to each service that it depends on. */
-function connect(draft: Draft, drafts: Draft[], remark: Remark): void {
-  const { original, env, secrets, suspects, needs } = draft
+function connect(draft: Draft, drafts: Draft[], names: Set<string>, remark: Remark): void {
+  const { original, env, needs, waits } = draft
   const others = drafts.filter((one) => one !== draft)
-  for (const [key, value] of env) {
+  for (const [key, variable] of env) {
+    const { value, isSecret, isSuspect } = variable
     const rewritten = withReferences(key, value, others)
     // The rest of a value from .env may be a password too.
     if (rewritten === null) continue
-    const isSafe = !secrets.has(key) || (suspects.has(key) && !hasPassword(rewritten)) || isOpen(rewritten)
-    const named = others.filter((one) => rewritten.includes(refer(one, '').slice(0, -2)))
+    const isSafe = !isSecret || (isSuspect && !hasPassword(rewritten)) || isOpen(rewritten)
+    const named = others.filter((one) => isReferredTo(one, [rewritten]))
     if (!isSafe) for (const one of named) needs.add(one.original)
-    else env.set(key, rewritten)
-    if (isSafe) secrets.delete(key)
+    else env.set(key, { ...variable, value: rewritten, isSecret: false, isUnknown: false })
   }
-  for (const key of [...suspects].filter((one) => secrets.has(one)))
-    remark(['services', original, 'environment', key], 'it looks secret: berth apply asks for its value')
+  referToLogins(draft, others, (key, reason) => remark(['services', original, 'environment', key], reason))
+  for (const { key } of [...env.values()].filter(({ isSuspect, isSecret }) => isSuspect && isSecret))
+    remark(['services', original, 'environment', key], `it looks secret: its value is in ${secretsFile}`)
   for (const other of others) {
-    const isReferred = [...env.values()].some((value) => value.includes(refer(other, '').slice(0, -2)))
+    const isReferred = isReferredTo(
+      other,
+      [...env.values()].map(({ value }) => value),
+    )
     if (needs.has(other.original) && !isReferred) {
       const [suffix, property] = other.kind === 'service' ? ['HOST', 'host'] : ['URL', 'connectionString']
       const word = `${other.name.replaceAll('-', '_').toUpperCase()}_${suffix}`
       const key = env.has(word) ? `${word}_2` : word
-      env.set(key, refer(other, property!))
+      const value = refer(other, property!)
+      env.set(key, { key, value, isUnknown: false, isSecret: false, isSuspect: false, source: null })
       remark(['services', original, 'depends_on', other.original], `the variable ${key} lets it connect`)
     }
     other.isPrivate ||= isReferred || needs.has(other.original)
   }
-  const missing = [...needs].filter((need) => drafts.every((one) => one.original !== need))
-  for (const need of missing)
+  for (const need of [...needs, ...waits].filter((one) => !names.has(one)))
     remark(['services', original, 'depends_on', need], 'no service of this name is carried over')
 }
 
 /** A datastore is of use only with its password. */
 function remarkUnused(drafts: Draft[], remark: Remark): void {
-  const values = drafts.flatMap(({ env }) => [...env.values()])
+  const values = drafts.flatMap(({ env }) => [...env.values()].map(({ value }) => value))
   for (const draft of drafts.filter(({ kind }) => kind !== 'service')) {
     const references = ['connectionString', 'password'].map((property) => refer(draft, property))
     if (references.some((one) => values.some((value) => value.includes(one)))) continue
@@ -236,10 +223,12 @@ type Entries = Record<string, Record<string, unknown>>
 function toBlueprint(drafts: Draft[]): { services: Entries; datastores: Entries } {
   const services: Entries = {}
   const datastores: Entries = {}
-  for (const { name, kind, fields, env, secrets, isPublic, isPrivate } of drafts) {
+  for (const { name, kind, fields, env, isPublic, isPrivate } of drafts) {
     const type = isPublic ? 'web_service' : isPrivate ? 'private_service' : 'background_worker'
-    const open = Object.fromEntries([...env].filter(([key]) => !secrets.has(key)))
-    if (kind === 'service') services[name] = { type, ...fields, env: open, secrets: [...secrets] }
+    const variables = [...env.values()]
+    const open = variables.filter(({ isSecret }) => !isSecret).map(({ key, value }) => [key, value])
+    const secrets = variables.filter(({ isSecret }) => isSecret).map(({ key }) => key)
+    if (kind === 'service') services[name] = { type, ...fields, env: Object.fromEntries(open), secrets }
     else datastores[name] = fields
   }
   return { services, datastores }

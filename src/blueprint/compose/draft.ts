@@ -9,41 +9,32 @@ export interface Draft {
   kind: 'service' | 'postgres' | 'redis'
   /** Under the names of the blueprint. */
   fields: Record<string, unknown>
-  env: Map<string, string>
-  /** Keys whose values do not belong into a file. */
-  secrets: Set<string>
-  /** Those of them that stand in the Compose file itself. */
-  suspects: Set<string>
+  env: Map<string, Variable>
   /** Names of services that it depends on. */
   needs: Set<string>
+  /** Names of services whose end it waits for. */
+  waits: Set<string>
   /** Whether Compose publishes it on all addresses; else whether another service needs it. */
   isPublic: boolean
   isPrivate: boolean
   /** What the Compose file sets for a datastore. */
-  login: { username?: string; password?: string; database?: string }
+  login: Partial<Record<LoginPart, Pick<Variable, 'value' | 'source'>>>
 }
+
+export type LoginPart = 'user' | 'password' | 'database'
 
 export interface Variable {
   key: string
-  /** Null if Compose takes it from the shell. */
-  value: string | null
-  isPrivate: boolean
-  /** Whether it is private only because it looks so. */
+  /** Empty if it is unknown. */
+  value: string
+  /** Whether Compose takes it from a shell, or it has a variable that nothing sets. */
+  isUnknown: boolean
+  /** Whether it does not belong into a blueprint. */
+  isSecret: boolean
+  /** Whether that is only because it looks secret. */
   isSuspect: boolean
-}
-
-const passwordInAddress = /:\/\/[^/\s:@]*:(?!\$\{\{|\d+\/)[^\s@]+@/
-const passwordInWords = /(pass|passwd|password|secret|token|api-?key)[= ]+['"]?(?!\$)[^\s'"]/i
-
-/** Such as `postgres://ada:x@host` and `run --token=x`, but not `--token=$TOKEN`. */
-export function hasPassword(text: string): boolean {
-  return passwordInAddress.test(text) || passwordInWords.test(text)
-}
-
-export function looksSecret(key: string, value: string): boolean {
-  const isNamed = /(PASS|PASSWD|PASSWORD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIALS?|KEY|KEY_BASE)$/i.test(key)
-  const isPlain = /^(true|false|yes|no|\d?)$/i.test(value) || /PUBLIC/i.test(key)
-  return (isNamed && !isPlain) || hasPassword(value)
+  /** The variable that the whole value is: `.env:DB_PASSWORD`. */
+  source: string | null
 }
 
 export function listOf(value: unknown): unknown[] {

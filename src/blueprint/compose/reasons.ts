@@ -32,8 +32,9 @@ const reasons: Record<string, string> = {
 
 /** Keys of a service that becomes a datastore. */
 const datastoreReasons: Record<string, string> = {
+  command: 'a datastore has settings of its own; Postgres: berth db psql NAME -c "alter system set …"',
+  configs: 'a datastore sees no files of the host: berth db psql NAME < FILE.sql runs SQL',
   ports: 'on the host it has a port of its own: berth db url NAME',
-  volumes: 'it has a disk of its own: berth db restore loads a backup',
 }
 
 export function reasonFor(path: string, isDatastore = false): string {

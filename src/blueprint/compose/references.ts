@@ -1,18 +1,16 @@
-// Names of other services in the values of variables, as references: Berth resolves them, lets the service
-// connect, and knows the passwords of its datastores.
+// Names of other services in the values of variables, as references: Berth resolves them, and lets the
+// service connect.
 import type { Draft } from './draft.ts'
 
 const url = /^([a-z][\w+.]*):\/\/(?:([^:@/]*)(?::[^@/]*)?@)?([\w.-]+)(?::\d+)?(?:\/([^?]*))?(\?.*)?$/i
 /** A key whose value is the name of a host, and not a word that a service happens to be called. */
 const hostKeys = /HOST|ADDR|SERVER|ENDPOINT|URL|URI/i
 
-/** Null for a value without a name or a password of another service. */
+/** Null for a value without a name of another service. */
 export function withReferences(key: string, value: string, others: Draft[]): string | null {
   const [, scheme = '', user, host, path = '', query = ''] = url.exec(value) ?? []
   const datastore = others.find(({ hosts, kind }) => hosts.includes(host!) && kind !== 'service')
   if (datastore) return datastoreUrl(datastore, { scheme, user, path, query })
-  const known = others.filter(({ login }) => login.password === value)
-  if (/PASS|PWD/i.test(key) && known.length === 1) return refer(known[0]!, 'password')
   const rewritten = others.reduce((text, other) => withHost(key, text, other), value)
   return rewritten === value ? null : rewritten
 }
@@ -26,6 +24,11 @@ export function refer({ kind, name }: Draft, property: string): string {
   return `\${{${kind === 'service' ? 'service' : 'datastore'}.${name}.${property}}}`
 }
 
+export function isReferredTo({ kind, name }: Draft, values: string[]): boolean {
+  const start = `\${{${kind === 'service' ? 'service' : 'datastore'}.${name}.`
+  return values.some((value) => value.includes(start))
+}
+
 interface Parts {
   scheme: string
   user: string | undefined
@@ -37,12 +40,13 @@ interface Parts {
 function datastoreUrl(draft: Draft, { scheme, user, path, query }: Parts): string {
   const { kind, login } = draft
   const isRedis = kind === 'redis'
-  const isOwn = isRedis || ((!user || user === login.username) && (!path || path === login.database))
+  const isOwn =
+    isRedis || ((!user || user === login.user?.value) && (!path || path === login.database?.value))
   if (isOwn && /^(postgres(ql)?|redis)$/.test(scheme)) {
     return `${refer(draft, 'connectionString')}${isRedis && path ? `/${path}` : ''}${query}`
   }
   const who = user === undefined ? '' : `${refer(draft, 'user')}:${refer(draft, 'password')}@`
-  const database = !isRedis && path === login.database ? refer(draft, 'database') : path
+  const database = !isRedis && path === login.database?.value ? refer(draft, 'database') : path
   return `${scheme}://${who}${refer(draft, 'host')}:${refer(draft, 'port')}/${database}${query}`
 }
 

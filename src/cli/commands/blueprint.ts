@@ -1,13 +1,15 @@
 // Blueprints: `berth plan`, `berth apply`, `berth export` and `berth schema`. A blueprint is a berth.yaml.
-import type { EnvVar } from '../../api/env.ts'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Plan, RunningService } from '../../blueprint/plan.ts'
+import { type Secret, secretsFile } from '../../blueprint/secrets.ts'
 import { count } from '../../quantities.ts'
 import type { Applied } from '../blueprint/apply.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { printDone, printNext } from '../follow-up.ts'
-import { readEnvFile } from '../service/env-file.ts'
+import { readSecrets } from '../service/env-file.ts'
 import { collect, parsePositive } from '../service/setting-flags.ts'
 import { plain } from '../terminal/output.ts'
 import { askSecret, askText, confirm } from '../terminal/prompts.ts'
@@ -63,7 +65,9 @@ async function showPlan(cli: Cli, file: string): Promise<number> {
   else printPlan(cli.out, plan)
   if (plan.refusals.length > 0) return exitCodes.failed
   const named = file === defaultFile ? '' : `${file} `
-  if (plan.changes.length > 0) printNext(cli, `berth apply ${named}--plan ${plan.fingerprint}`)
+  const isImported = plan.missing.length > 0 && existsSync(resolve(cli.cwd, secretsFile))
+  const secrets = isImported ? ` --secrets ${secretsFile}` : ''
+  if (plan.changes.length > 0) printNext(cli, `berth apply ${named}--plan ${plan.fingerprint}${secrets}`)
   return exitCodes.ok
 }
 
@@ -117,13 +121,16 @@ async function obtainSecrets(
   { missing }: Plan,
   { secrets = [] }: ApplyOptions,
 ): Promise<Applied['secrets']> {
-  const given: EnvVar[] = []
-  for (const path of secrets) given.push(...(await readEnvFile(cli, path)))
+  const given: Secret[] = []
+  for (const path of secrets) given.push(...(await readSecrets(cli, path)))
   const obtained: Applied['secrets'] = []
   const { secretProblem } = await import('../../blueprint/blueprint.ts')
+  const answers = new Map<string, string>()
   for (const { service, key } of missing) {
-    const known = given.find((one) => one.key === key) ?? obtained.find((one) => one.key === key)
-    const value = known?.value ?? (await askForSecret(cli, service, key))
+    const lines = given.filter((one) => one.key === key)
+    const line = lines.find((one) => one.service === service) ?? lines.find((one) => one.service === null)
+    const value = line?.value ?? answers.get(key) ?? (await askForSecret(cli, service, key))
+    if (line === undefined) answers.set(key, value)
     const problem = secretProblem(value)
     if (problem) throw usageFailure(`nothing was changed: the secret ${key} ${problem}`)
     obtained.push({ service, key, value })
@@ -131,10 +138,13 @@ async function obtainSecrets(
   return obtained
 }
 
+/** A name such as MYSQL_DATABASE is shown while it is typed. */
 async function askForSecret(cli: Cli, service: string, key: string): Promise<string> {
   const instead = `berth env set ${service} ${key}=-, or for a new service: berth apply --secrets FILE`
-  const value = await askSecret(cli, { message: `The secret ${key} of ${plain(service)}?`, instead })
-  if (value === '') throw usageFailure(`the secret ${key} is empty`, instead)
+  const { isPlainSetting } = await import('../../blueprint/secrets.ts')
+  const [ask, noun] = isPlainSetting(key) ? [askText, 'setting'] : [askSecret, 'secret']
+  const value = await ask(cli, { message: `The ${noun} ${key} of ${plain(service)}?`, instead })
+  if (value === '') throw usageFailure(`the ${noun} ${key} is empty`, instead)
   return value
 }
 

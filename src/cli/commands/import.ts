@@ -1,6 +1,9 @@
 // `berth import`: a Compose file becomes a berth.yaml, and what could not be carried over is named.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { printSecrets, type Secret, secretsFile } from '../../blueprint/secrets.ts'
+import { envFileLimitMib } from '../../domain/env-file.ts'
+import { count } from '../../quantities.ts'
 import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
@@ -33,37 +36,58 @@ async function importFile(cli: Cli, given: string | undefined, { yes }: { yes?: 
   const { printBlueprint } = await import('../../blueprint/print.ts')
   const { InvalidYaml } = await import('../../blueprint/yaml.ts')
   const folder = dirname(resolve(cwd, file))
-  const read = (path: string) => {
+  const readEnvFile = (path: string) => {
     const text = readText(resolve(folder, path))
     return text === null ? null : parseEnvText(text, path)
   }
-  const env = new Map((read('.env') ?? []).map(({ key, value }) => [key, value]))
+  const surroundings = {
+    env: new Map((readEnvFile('.env') ?? []).map(({ key, value }) => [key, value])),
+    readEnvFile,
+    readText: (path: string) => readText(resolve(folder, path)),
+    isFolder: (path: string) =>
+      statSync(resolve(folder, path), { throwIfNoEntry: false })?.isDirectory() ?? null,
+    base: relative(cwd, folder),
+    folderName: basename(folder),
+  }
   const text = await readFileOrInput(cli, file, fileLimitMib)
   try {
-    const imported = importCompose(text, { env, readEnvFile: read, base: relative(cwd, folder) })
+    const { secrets, ...imported } = importCompose(text, surroundings)
     if (out.isJson) return out.json(imported)
-    await write(cli, printBlueprint(imported.blueprint), yes)
+    await write(cli, printBlueprint(imported.blueprint), secrets, yes)
     for (const { line, what, reason } of imported.remaining)
       out.print(`${plain(`${file}:${line} ${what}`)}: ${out.paint('dim', plain(reason))}`)
+    printDone(cli, `wrote ${target}; above is what it does not have, and why`)
+    if (secrets.length > 0) {
+      const values = `the values of ${count(secrets.length, 'secret')}`
+      out.say(`   ${secretsFile} has ${values}: keep it out of git, and delete it after berth apply`)
+    }
   } catch (error) {
     throw error instanceof InvalidYaml ? usageFailure(`${file}: ${error.message}`) : error
   }
-  printDone(cli, `wrote ${target}; above is what it does not have, and why`)
-  out.say('   secrets and values from .env are not in it: berth apply asks, or --secrets FILE reads them')
   printNext(cli, 'berth plan')
 }
 
-async function write(cli: Cli, text: string, yes = false): Promise<void> {
-  const path = join(cli.cwd, target)
-  const question = { message: `Replace ${target}?`, instead: 'confirm with --yes' }
-  const isFree = yes || !existsSync(path) || (await confirm(cli, question))
+async function write(cli: Cli, text: string, secrets: Secret[], yes = false): Promise<void> {
+  const [path, secretsPath] = [join(cli.cwd, target), join(cli.cwd, secretsFile)]
+  const taken = [target, ...(secrets.length > 0 ? [secretsFile] : [])].filter((name) =>
+    existsSync(join(cli.cwd, name)),
+  )
+  const question = { message: `Replace ${taken.join(' and ')}?`, instead: 'confirm with --yes' }
+  const isFree = yes || taken.length === 0 || (await confirm(cli, question))
   if (!isFree) throw new CliFailure('nothing was written')
   writeFileSync(path, text)
+  if (secrets.length === 0) return
+  // Not through a link, and with its own mode.
+  rmSync(secretsPath, { force: true })
+  writeFileSync(secretsPath, printSecrets(secrets), { mode: 0o600, flag: 'wx' })
 }
 
+/** Null for what is no file or larger than any of them may be, such as a device. */
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8')
+    const facts = statSync(path)
+    const isReadable = facts.isFile() && facts.size <= envFileLimitMib * 1024 * 1024
+    return isReadable ? readFileSync(path, 'utf8') : null
   } catch {
     return null
   }

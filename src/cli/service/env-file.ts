@@ -1,5 +1,6 @@
 // The variables that commands read from files and arguments. A value stays text, and is never parsed again.
 import type { ChangeEnv, EnvChanges, EnvVar } from '../../api/env.ts'
+import { parseSecrets, type Secret } from '../../blueprint/secrets.ts'
 import { envFileLimitMib, InvalidEnvFile, parseEnvFile } from '../../domain/env-file.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
@@ -12,10 +13,19 @@ export async function readEnvFile(cli: Cli, path: string): Promise<EnvVar[]> {
   return parseEnvText(await readFileOrInput(cli, path, envFileLimitMib), path)
 }
 
+/** Lines of `KEY=value`, or of `SERVICE.KEY=value` for one service. Throws a usage failure. */
+export async function readSecrets(cli: Cli, path: string): Promise<Secret[]> {
+  return parseOrRefuse(await readFileOrInput(cli, path, envFileLimitMib), path, parseSecrets)
+}
+
 /** `name` is that of the text in error messages. */
 export function parseEnvText(text: string, name: string): EnvVar[] {
+  return parseOrRefuse(text, name, parseEnvFile)
+}
+
+function parseOrRefuse<Parsed>(text: string, name: string, parse: (text: string) => Parsed): Parsed {
   try {
-    return parseEnvFile(text)
+    return parse(text)
   } catch (error) {
     if (!(error instanceof InvalidEnvFile)) throw error
     throw usageFailure(`${name}: ${error.message}`, "a line is KEY=value, KEY='value' or # a comment")

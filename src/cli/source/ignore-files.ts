@@ -77,7 +77,7 @@ function toFolderRules(top: string, files: RuleFile[]): FolderRules {
 /** Secrets of this machine, and dependencies that a build reinstalls. */
 function isExcludedByDefault(path: string, isFolder: boolean): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
-  return isFolder ? name === 'node_modules' : /^\.env(\.local|\..+\.local)?$/.test(name)
+  return isFolder ? name === 'node_modules' : /^(\.env(\.local|\..+\.local)?|berth\.secrets\.env)$/.test(name)
 }
 
 /** The nearest file comes first. */

@@ -1,6 +1,6 @@
 // `berth import`, `berth plan`, `berth apply` and `berth export`, against a real server.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runBerth } from '../../support/cli/berth.ts'
@@ -212,7 +212,7 @@ test('a Compose file is imported, planned and applied; a second time changes not
   assert.equal((await berth('import')).code, 2)
 
   const [, fingerprint = ''] = /--plan (\w+)/.exec((await berth('plan')).stderr) ?? []
-  const applied = await berth('apply', '--plan', fingerprint, '--secrets', '.env')
+  const applied = await berth('apply', '--plan', fingerprint, '--secrets', 'berth.secrets.env')
   assert.equal(applied.code, 0, applied.stderr)
   assert.match(applied.stderr, /creating[\s\S]*next: berth up web \.\/web/)
   assert.deepEqual(
@@ -235,4 +235,35 @@ test('a Compose file is imported, planned and applied; a second time changes not
   assert.equal(pruned.code, 0, pruned.stderr)
   await until('the services are deleted', async () => (await suite.api.get('/services')).length === 0)
   assert.equal((await suite.api.get('/datastores'))[0].status, 'available')
+})
+
+test('secrets under other names than in .env are applied from the file that the import wrote', async (t) => {
+  const text = `services:
+  one: { image: a, environment: { PGPASS: "\${DB_PASSWORD}", APP_SECRET: change-me, MODE: "\${MODE}" } }
+  two: { image: a, environment: { PGPASS: "x\${DB_PASSWORD}" } }
+`
+  const { cwd, write, read, berth } = place(t, text, 'compose.yaml')
+  write('DB_PASSWORD=hidden\nMODE=fast\n', '.env')
+  write('', 'elsewhere')
+  symlinkSync('elsewhere', join(cwd, 'berth.secrets.env'))
+  const imported = await berth('import', '--yes')
+  assert.equal(imported.code, 0, imported.stderr)
+  assert.match(imported.stderr, /berth\.secrets\.env has the values of 3 secrets: keep it out of git/)
+  assert.equal(read('elsewhere'), '')
+  assert.equal(statSync(join(cwd, 'berth.secrets.env')).mode & 0o777, 0o600)
+  assert.doesNotMatch(imported.stdout + imported.stderr + read('berth.yaml'), /hidden|change-me/)
+
+  const planned = await berth('plan')
+  const [, next = ''] = /next: berth (apply --plan .*)/.exec(planned.stderr) ?? []
+  assert.match(next, /--secrets berth\.secrets\.env$/)
+  const applied = await berth(...next.split(' '), '--no-follow')
+  assert.equal(applied.code, 0, applied.stderr)
+  assert.deepEqual(await suite.api.get('/services/one/env'), [
+    { key: 'APP_SECRET', value: 'change-me' },
+    { key: 'MODE', value: 'fast' },
+    { key: 'PGPASS', value: 'hidden' },
+  ])
+  assert.deepEqual(await suite.api.get('/services/two/env'), [{ key: 'PGPASS', value: 'xhidden' }])
+  for (const name of ['one', 'two']) await suite.api.call('DELETE', `/services/${name}`)
+  await until('the services are deleted', async () => (await suite.api.get('/services')).length === 0)
 })
