@@ -8,6 +8,7 @@ const maxApps = 20
 const maxDepth = 3
 /** Each is looked at on its own, which costs time for every file of the source. */
 const maxFolders = 200
+const aside = /(^|\/)(tests?|__tests__|fixtures|examples?|docs?|samples?|templates?|scripts|tools|e2e)(\/|$)/
 
 /** Folders below the app's folder in which a language is found, those nearest to the top first. */
 export function findApps({ app, rootDir }: Facts): string[] {
@@ -27,6 +28,6 @@ function listCandidates(app: Tree): string[] {
     evidence.filter((file) => path.endsWith(file)).map((file) => path.slice(0, -file.length)),
   )
   const depth = (folder: string) => folder.split('/').length
-  const near = [...new Set(folders)].filter((folder) => depth(folder) <= maxDepth)
+  const near = [...new Set(folders)].filter((folder) => depth(folder) <= maxDepth && !aside.test(folder))
   return near.sort((one, other) => depth(one) - depth(other) || (one < other ? -1 : 1))
 }

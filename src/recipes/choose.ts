@@ -15,7 +15,9 @@ export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Re
   const language = languages.find(({ isHere }) => isHere(facts.app))
   if (language === undefined) return nothingFits(facts)
   const draft = language.draft(facts, wishes)
-  if (isRefusal(draft)) return draft
+  // What is at the top may only hold together the apps below it.
+  if (isRefusal(draft))
+    return draft.apps.length > 0 || draft.lookedFor.length === 0 ? draft : { ...draft, apps: findApps(facts) }
   const { context = facts.rootDir, ignore = [], others = [], ...rest } = draft
   const own = facts.top.in(context).text('.dockerignore').split(/\r?\n/).filter(Boolean)
   return {

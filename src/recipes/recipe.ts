@@ -95,6 +95,8 @@ export interface Refusal {
   lookedFor: string[]
   /** Folders of the source that are apps of their own. */
   apps: string[]
+  /** A start command that would say which program is meant. */
+  start: string | null
 }
 
 /** What the service's settings say, and what of its env the build may see. */
@@ -162,6 +164,9 @@ export function isRefusal(outcome: object): outcome is Refusal {
   return 'problem' in outcome
 }
 
-export function refuse(problem: string, { lookedFor = [], apps = [] }: Partial<Refusal> = {}): Refusal {
-  return { problem, lookedFor, apps }
+export function refuse(
+  problem: string,
+  { lookedFor = [], apps = [], start = null }: Partial<Refusal> = {},
+): Refusal {
+  return { problem, lookedFor, apps, start }
 }

@@ -27,9 +27,18 @@ interface Supported {
 export function chooseVersion(wishes: VersionWish[], { tags, usual }: Supported): Version {
   for (const { text, reason } of wishes) {
     const tag = resolve(text, tags, usual)
-    if (tag !== null) return { tag, reason }
+    if (tag !== null)
+      return { tag, reason: isNewer(tag, tags) ? `${reason}, newer than Berth knows` : reason }
   }
-  return { tag: usual, reason: 'the usual version, because the source asks for none' }
+  const [wish] = wishes
+  const why = wish ? `because no version is known for ${wish.reason}` : 'because the source asks for none'
+  return { tag: usual, reason: `the usual version, ${why}` }
+}
+
+/** Such an image may not exist. */
+function isNewer(tag: string, tags: string[]): boolean {
+  const [newest = 0] = tags.map((one) => Number(one.split('.')[0])).sort((one, other) => other - one)
+  return Number(tag.split('.')[0]) > newest + 2
 }
 
 function resolve(text: string, tags: string[], usual: string): string | null {

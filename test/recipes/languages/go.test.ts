@@ -42,8 +42,7 @@ test('a start command finds the program where it expects it', () => {
 })
 
 test('several programs are refused with a list', () => {
-  const problem =
-    'it has several programs (cmd/api, cmd/worker), so the start command must name one, as in: api'
+  const problem = 'it has several programs (cmd/api, cmd/worker), so the start command must name one'
   assert.equal(problemOf(two), problem)
   assert.match(problemOf({ ...module, 'shop.go': 'package shop' }), /^it has no program/)
 })

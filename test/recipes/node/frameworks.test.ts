@@ -268,3 +268,47 @@ function angular(options: object): object {
     projects: { lib: { projectType: 'library' }, shop: { projectType: 'application', architect: { build } } },
   }
 }
+
+test('the folder of the pages is what the build script says', () => {
+  const pages = (packages: object, scripts: object, files: object = {}) =>
+    choicesOf({ files: { 'package.json': { scripts, devDependencies: packages }, ...files } }).at(-1)
+  const press = { vitepress: '1' }
+  assert.match(
+    pages(press, { 'docs:build': 'vitepress build docs' }, { 'docs/index.md': '' }) ?? '',
+    /^the pages in docs\/\.vitepress\/dist are served: the build script: vitepress build docs$/,
+  )
+  const cases: [packages: object, script: string, folder: string, files?: object][] = [
+    [press, 'vitepress build', '.vitepress/dist'],
+    [press, 'cd site && vitepress build docs --outDir ../out', 'out'],
+    [{ vuepress: '2' }, 'vuepress build manual', 'manual/.vuepress/dist'],
+    [{ vuepress: '2' }, 'vuepress build manual -d public', 'public'],
+    [{ '@docusaurus/core': '3' }, 'docusaurus build website', 'website/build'],
+    [{ '@11ty/eleventy': '3' }, 'npx @11ty/eleventy --output=public', 'public'],
+    [{ parcel: '2' }, 'parcel build src/index.html --dist-dir out', 'out'],
+    [{ vite: '6' }, 'tsc && vite build web', 'web/dist', { 'web/index.html': '' }],
+    [{ vite: '6' }, 'vite build web --outDir ../out', 'out', { 'web/index.html': '' }],
+  ]
+  for (const [packages, build, folder, files] of cases)
+    assert.match(
+      pages(packages, { build }, files) ?? '',
+      new RegExp(`^the pages in ${folder} are served`),
+      build,
+    )
+})
+
+test('webpack alone makes pages, and what it bundles is never started by Node.js', () => {
+  const manifest = {
+    scripts: { build: 'webpack', start: 'webpack serve' },
+    devDependencies: { webpack: '5', 'webpack-cli': '6' },
+  }
+  const config =
+    "module.exports = { output: { path: path.resolve(__dirname, 'web') }, plugins: [new HtmlWebpackPlugin] }"
+  const source = { 'package.json': manifest, 'src/index.js': 'document.body.append(1)' }
+  assert.equal(
+    choicesOf({ files: { ...source, 'webpack.config.js': config } }).at(-1),
+    'the pages in web are served: webpack builds pages, and the start script is for development',
+  )
+  assert.match(refusalOf({ files: source }).problem, /^webpack bundles programs for a browser/)
+  const rollup = { scripts: { build: 'rollup -c' }, devDependencies: { rollup: '4' } }
+  assert.match(refusalOf({ files: { ...source, 'package.json': rollup } }).problem, /no start script/)
+})

@@ -227,3 +227,26 @@ test('a main file in TypeScript is started by tsx, if that is installed', () => 
   assert.ok(lines.every((line) => !line.includes('prune')))
   assert.ok(lines.some((line) => line.includes('/app/node_modules/.bin:$PATH')))
 })
+
+test('what a server cannot start is refused with the reason, even next to a main file', () => {
+  const problem = (start: string, files: object = { 'index.js': '' }) =>
+    refusalOf({ files: { 'package.json': { main: 'index.js', scripts: { start } }, ...files } }).problem
+  assert.match(problem('wrangler dev'), /^the start script in package\.json \(wrangler dev\) .*Cloudflare/)
+  assert.match(problem('electron .'), /Electron/)
+  assert.match(problem('pm2 start ecosystem.config.cjs', {}), /goes on in the background/)
+  assert.equal(
+    last({ 'package.json': { scripts: { start: 'pm2 start server.js' } }, 'server.js': '' }),
+    'CMD ["node", "server.js"]',
+  )
+})
+
+test('folders that are apps are listed if the top is none', () => {
+  const app = { scripts: { start: 'node index.js' } }
+  const files = {
+    'package.json': { scripts: { dev: 'concurrently "npm run server" "npm run client"' } },
+    'server/package.json': app,
+    'client/package.json': app,
+    'examples/a/package.json': app,
+  }
+  assert.deepEqual(refusalOf({ files }).apps, ['client', 'server'])
+})

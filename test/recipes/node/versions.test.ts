@@ -37,6 +37,25 @@ const cases: {
     tag: '22',
     because: 'engines.node "22.x" in package.json',
   },
+  {
+    when: 'a range of old versions',
+    manifest: { engines: { node: '>= 8.9.0 < 13' } },
+    tag: '12',
+    because: 'engines.node ">= 8.9.0 < 13" in package.json',
+  },
+  { when: 'the release before', files: { '.nvmrc': 'lts/-1' }, tag: '22', because: 'lts/-1 in .nvmrc' },
+  {
+    when: 'a version that nobody knows',
+    manifest: { engines: { node: '99' } },
+    tag: '99',
+    because: 'engines.node "99" in package.json, newer than Berth knows',
+  },
+  {
+    when: 'a range without an image',
+    manifest: { engines: { node: '<4' } },
+    tag: '24',
+    because: 'the usual version, because no version is known for engines.node "<4" in package.json',
+  },
   { when: 'a name of a release', files: { '.nvmrc': 'lts/jod' }, tag: '22', because: 'lts/jod in .nvmrc' },
   {
     when: 'the version of Volta',

@@ -126,7 +126,7 @@ function refuseChoice(programs: string[]): Refusal {
     })
   const example = posix.basename(programs[0] ?? '')
   const list = programs.join(', ')
-  return refuse(`it has several programs (${list}), so the start command must name one, as in: ${example}`)
+  return refuse(`it has several programs (${list}), so the start command must name one`, { start: example })
 }
 
 /** As `go build` names it: the last part of its folder or module. */

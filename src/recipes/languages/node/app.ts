@@ -17,12 +17,13 @@ export interface App {
   bun: Version
 }
 
-const nodes = { tags: ['14', '16', '18', '20', '22', '24', '26'], usual: '24' }
+const nodes = { tags: ['8', '10', '12', '14', '16', '18', '20', '22', '24', '26'], usual: '24' }
 const buns = { tags: ['1'], usual: '1' }
 /** What .nvmrc and others may have instead of a number. */
 const aliases = new Map(
   `latest=26 current=26 node=26 stable=24 lts=24
-  lts/*=24 lts/krypton=24 lts/jod=22 lts/iron=20 lts/hydrogen=18`
+  lts/*=24 lts/-1=22 lts/-2=20 lts/-3=18 lts/krypton=24 lts/jod=22 lts/iron=20 lts/hydrogen=18
+  lts/gallium=16 lts/fermium=14 lts/erbium=12 lts/dubnium=10 lts/carbon=8`
     .split(/\s+/)
     .map((alias) => alias.split('=') as [string, string]),
 )

@@ -5,10 +5,12 @@ import { toObject, toText } from '../../json.ts'
 import { type Refusal, refuse } from '../../recipe.ts'
 import type { Tree } from '../../tree.ts'
 import { type App, usesPrisma } from './app.ts'
+import { findBuildCall } from './build-call.ts'
 import type { FrameworkRow } from './framework-table.ts'
 import { findRange, hasPackage } from './manifest.ts'
 import { findMigration } from './migrations.ts'
 import { type Plan, publish, type Server, serve } from './plan.ts'
+import { findDevelopmentServer } from './start.ts'
 
 const everywhere = { HOST: '0.0.0.0' }
 
@@ -147,20 +149,45 @@ export function planExpo({ tree }: App): Plan {
 }
 
 /** VitePress and VuePress have a hidden folder where the pages are. */
-export function planPress({ tree }: App, { output = '' }: FrameworkRow): Plan {
+export function planPress(app: App, { output = '', build }: FrameworkRow): Plan {
   const hidden = posix.basename(posix.dirname(output))
-  const [place] = tree.find(new RegExp(`(^|/)\\${hidden}/`))
-  const folder = place ? place.slice(0, place.indexOf(hidden)) : ''
-  return publish(`${folder}${hidden}/dist`, `the place of ${hidden}`)
+  const call = findBuildCall(app, build)
+  if (call?.output) return publish(call.output, `the build script: ${call.command}`)
+  const [place] = app.tree.find(new RegExp(`(^|/)\\${hidden}/`))
+  const folder = call?.folder ?? (place ? place.slice(0, place.indexOf(hidden)) : '')
+  const reason = call?.folder ? `the build script: ${call.command}` : `the place of ${hidden}`
+  return publish(posix.join(folder, hidden, 'dist'), reason)
 }
 
-export function planVite({ tree }: App): Plan | Refusal {
-  const config = readConfig(tree, 'vite')
-  const [, root = ''] = /\broot\s*:\s*['"`]\.?\/?([\w./-]+)/.exec(config) ?? []
+export function planVite(app: App): Plan | Refusal {
+  const call = findBuildCall(app, 'vite')
+  const { tree } = app
+  const config = readConfig(call?.folder ? tree.in(call.folder) : tree, 'vite')
+  const [, set = ''] = /\broot\s*:\s*['"`]\.?\/?([\w./-]+)/.exec(config) ?? []
+  const root = posix.join(call?.folder ?? '', set)
   const page = posix.join(root, 'index.html')
   if (!tree.has(page)) return refuse(`Vite is a dependency, but there is no ${page} and no start script`)
   const [, outDir = 'dist'] = /\boutDir\s*:\s*['"`]([\w./-]+)/.exec(config) ?? []
-  return publish(posix.join(root, outDir), 'Vite builds pages', { fallback: true })
+  return publish(call?.output ?? posix.join(root, outDir), 'Vite builds pages', { fallback: true })
+}
+
+/** Null unless it makes an app for a browser, for which something must make or copy its page. */
+export function planWebpack(app: App): Plan | Refusal | null {
+  const config = readConfig(app.tree, 'webpack')
+  const start = app.manifest.scripts.start ?? ''
+  if (/\btarget\s*:\s*['"`]?(node|async-node|electron)/.test(config)) return null
+  if (findDevelopmentServer(app.manifest, start) === null) return null
+  const [, named = 'dist'] = /\bpath\s*:[^\n]{0,80}?['"`]\.?\/?([\w-][\w./-]*)['"`]\s*\)?/.exec(config) ?? []
+  const folder = findBuildCall(app, 'webpack')?.output ?? named
+  if (/HtmlWebpackPlugin|html-webpack-plugin|CopyWebpackPlugin|CopyPlugin/.test(config))
+    return publish(folder, 'webpack builds pages, and the start script is for development', {
+      fallback: true,
+    })
+  if (app.tree.has(posix.join(folder, 'index.html'))) return publish(folder, `webpack builds into ${folder}`)
+  return refuse(
+    'webpack bundles programs for a browser, but nothing is seen to make their index.html: ' +
+      'publish_dir must name its folder',
+  )
 }
 
 /** Migrations run with tools, and Prisma by programs, that are not in what a framework builds. */

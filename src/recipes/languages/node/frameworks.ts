@@ -1,6 +1,8 @@
 // The frameworks of JavaScript: how each is found and built, and whether that makes a server or pages.
+import { posix } from 'node:path'
 import type { Refusal } from '../../recipe.ts'
 import type { App } from './app.ts'
+import { findBuildCall } from './build-call.ts'
 import * as plans from './framework-plans.ts'
 import { type FrameworkRow, frameworkTable } from './framework-table.ts'
 import { hasPackage } from './manifest.ts'
@@ -105,6 +107,12 @@ const rules: Record<string, Rule> = {
   vite: { plan: plans.planVite },
   'ionic-react': singlePage,
   parcel: singlePage,
+  webpack: {
+    name: 'webpack',
+    packages: [['webpack'], ['webpack-cli']],
+    build: 'webpack --mode production',
+    plan: plans.planWebpack,
+  },
 }
 
 export function findFramework(app: App): Framework | null {
@@ -120,6 +128,12 @@ export function findFramework(app: App): Framework | null {
   return null
 }
 
-function planPages(_app: App, { name, output = 'dist', isSinglePage = false }: FrameworkRow & Rule): Plan {
-  return publish(output, `${name} builds pages`, { fallback: isSinglePage })
+function planPages(
+  app: App,
+  { name, build, output = 'dist', isSinglePage = false }: FrameworkRow & Rule,
+): Plan {
+  const call = findBuildCall(app, build)
+  const folder = call?.output ?? posix.join(call?.folder ?? '', output)
+  const reason = call?.output || call?.folder ? `the build script: ${call.command}` : `${name} builds pages`
+  return publish(folder, reason, { fallback: isSinglePage })
 }

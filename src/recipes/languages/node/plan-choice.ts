@@ -5,7 +5,7 @@ import { type App, runsTypescript } from './app.ts'
 import type { Framework } from './frameworks.ts'
 import { hasPackage } from './manifest.ts'
 import { isServer, type Plan, publish, type Server, serve } from './plan.ts'
-import { findDevelopmentServer, findMain, isPageServer, usesBun } from './start.ts'
+import { findDevelopmentServer, findMain, findObstacle, isDetached, isPageServer, usesBun } from './start.ts'
 
 export function choosePlan(
   app: App,
@@ -20,6 +20,9 @@ export function choosePlan(
   if (type === 'static_site') return pages ?? refuseSite(framework)
   const env = usual && isServer(usual) ? usual.env : {}
   if (start) return serve(start.command, start.reason, { env })
+  const script = app.manifest.scripts.start ?? ''
+  const obstacle = usual ? null : findObstacle(app.manifest, script)
+  if (obstacle) return refuse(obstacle)
   return findScript(app, usual, env) ?? usual ?? findFile(app) ?? planned ?? refuseStart(app)
 }
 
@@ -39,6 +42,7 @@ function findScript(
   const name = ['start', 'start:prod'].find((one) => {
     const script = manifest.scripts[one]
     if (!script || planned?.replaces?.test(script)) return false
+    if (isDetached(manifest, script)) return false
     const development = findDevelopmentServer(manifest, script)
     return development === null || (planned === null && isPageServer(development))
   })
@@ -68,6 +72,11 @@ function refuseStart({ manifest, tree }: App): Refusal {
     return refuse(`its apps are projects of Nx: build_command must be as "${build}", and ${starts}`)
   const lookedFor = ['index.js', 'server.js']
   const script = manifest.scripts.start
+  if (script && isDetached(manifest, script))
+    return refuse(
+      `what the start script in package.json starts (${script}) goes on in the background, so ` +
+        'the instance would end: start it with node',
+    )
   const server = script && findDevelopmentServer(manifest, script)
   return server
     ? refuse(`the start script in package.json is a development server (${server}) of no known framework`)

@@ -34,6 +34,28 @@ export function findDevelopmentServer(manifest: Manifest, script: string): strin
   return listCommands(manifest, script).find(isDevelopmentServer) ?? null
 }
 
+const notForServers: [command: RegExp, problem: string][] = [
+  [/^electron(-\w+)?\b/, 'starts an app with windows of its own (Electron), and a server has no screen'],
+  [/^wrangler\b/, 'is for development on Cloudflare, and what it runs needs the platform'],
+  [/^(react-native|cordova|capacitor|ionic cap)\b/, 'is for an app of a phone'],
+]
+
+/** Why a script cannot start a server, whatever else the source has. */
+export function findObstacle(manifest: Manifest, script: string): string | null {
+  for (const command of listCommands(manifest, script)) {
+    const [, problem] = notForServers.find(([words]) => words.test(command)) ?? []
+    if (problem) return `the start script in package.json (${command}) ${problem}`
+  }
+  return null
+}
+
+/** What it starts goes on in the background, so the instance would end. */
+export function isDetached(manifest: Manifest, script: string): boolean {
+  return listCommands(manifest, script).some((command) =>
+    /^(pm2 (start|restart|reload)|forever start)\b/.test(command),
+  )
+}
+
 /** It serves pages to anyone, which is all that an app without a framework may need. */
 export function isPageServer(command: string): boolean {
   return /^(serve|http-server)\b/.test(command)
@@ -85,6 +107,14 @@ export function findPort(manifest: Manifest, command: string): number | null {
   return port === undefined ? null : Number(port)
 }
 
+const browserWords =
+  /\bdocument\.(getElementById|querySelector|createElement|body|addEventListener)\b|\bcreateRoot\(/
+
+/** Node.js has no page. */
+function isForBrowser(text: string): boolean {
+  return browserWords.test(text)
+}
+
 const mainNames = ['server', 'index', 'app', 'main', 'start']
 const scripts = ['js', 'mjs', 'cjs']
 const typescript = ['ts', 'mts']
@@ -100,11 +130,11 @@ export function findMain(
   const usual = ['', 'src/'].flatMap((folder) =>
     mainNames.flatMap((name) => extensions.map((extension) => `${folder}${name}.${extension}`)),
   )
-  const file = tree.first(...usual)
+  const file = usual.find((path) => tree.has(path) && !isForBrowser(tree.text(path)))
   if (file) return { file, reason: 'a usual name for the file of a server' }
   const programs = tree
     .find(/^[\w-]+\.[cm]?[jt]s$/)
-    .filter((path) => extensions.includes(extname(path).slice(1)))
+    .filter((path) => extensions.includes(extname(path).slice(1)) && !isForBrowser(tree.text(path)))
   const [only, another] = programs
   return only && !another ? { file: only, reason: 'the only program at the top' } : null
 }

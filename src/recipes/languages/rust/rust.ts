@@ -118,7 +118,8 @@ function refuseChoice(programs: Program[]): Refusal {
   if (programs.length === 0)
     return refuse('Cargo.toml is there, but no src/main.rs', { lookedFor: ['src/main.rs'] })
   const list = programs.map(({ name }) => name).join(', ')
-  return refuse(`it has several programs (${list}), so the start command must name one, or default-run do so`)
+  const must = 'so the start command must name one, or default-run do so'
+  return refuse(`it has several programs (${list}), ${must}`, { start: programs[0]?.name ?? null })
 }
 
 /** `stable` and the like are no versions: rustup follows them in the build. */
