@@ -163,7 +163,7 @@ function noteBases(log: BuildJob['log'], digests: ReleaseRecipe['base_images']):
 }
 
 /** Has what was looked for, and what comes closest. */
-async function explainRefusal(job: BuildJob, { problem, lookedFor, apps }: Refusal): Promise<Failure> {
+async function explainRefusal(job: BuildJob, { problem, lookedFor, apps, start }: Refusal): Promise<Failure> {
   const dockerfiles = await findDockerfiles(job.checkout)
   const compose = (await readdir(job.checkout)).find((name) => /^(docker-)?compose\.ya?ml$/.test(name))
   if (compose) job.log.info(`${compose} is not read: each of its services becomes a service`)
@@ -178,6 +178,7 @@ async function explainRefusal(job: BuildJob, { problem, lookedFor, apps }: Refus
   const facts: FailureFacts = {
     ...(dockerfiles[0] !== undefined && { dockerfile: dockerfiles[0] }),
     ...(apps[0] !== undefined && { app: apps[0] }),
+    ...(start !== null && { start_command: start }),
   }
   return new Failure('recipe_not_found', reasons.join('; ')).with(facts)
 }

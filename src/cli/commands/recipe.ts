@@ -146,12 +146,20 @@ async function showChoices(cli: Cli, directory: string, options: RecipeOptions):
   const { recipe } = await makeRecipe(cli, resolve(cli.cwd, directory), options)
   if (cli.out.isJson) return cli.out.json(recipe)
   const { sayChoices } = await import('../source/local-recipe.ts')
+  const own = findUsualDockerfile(await readdir(join(resolve(cli.cwd, directory), options.rootDir ?? '')))
+  if (own) cli.out.say(plain(`${own} is there, and it wins: this is what --builder recipe would do`))
   cli.out.print(plain(recipe.title))
   sayChoices(cli, recipe)
 }
 
-async function showServiceRecipe({ client, out }: Cli, name: string): Promise<void> {
-  const recipe = await client.call<ServiceRecipe>('GET', `${servicePath(name)}/recipe`)
+async function showServiceRecipe({ client, out, cwd }: Cli, name: string): Promise<void> {
+  const path = `${servicePath(name)}/recipe`
+  const recipe = await client.call<ServiceRecipe>('GET', path).catch((error: unknown) => {
+    const isFolder = statSync(join(cwd, name), { throwIfNoEntry: false })?.isDirectory()
+    if (!isFolder || !(error instanceof CliFailure)) throw error
+    const hint = `did you mean the folder? berth recipe ./${name}`
+    throw new CliFailure(error.message, { exitCode: error.exitCode, hint })
+  })
   if (out.isJson) return out.json(recipe)
   for (const line of recipe.dockerfile.trimEnd().split('\n')) out.print(plain(line))
 }

@@ -1,6 +1,6 @@
 // The recipe of a folder, as the server would choose it for an upload of it.
 import { join } from 'node:path'
-import { findDockerfiles } from '../../domain/dockerfiles.ts'
+import { findDockerfiles, findUsualDockerfile } from '../../domain/dockerfiles.ts'
 import { quote } from '../../domain/shell-word.ts'
 import {
   chooseRecipe,
@@ -31,8 +31,13 @@ export async function chooseLocalRecipe(
   return outcome
 }
 
-async function noRecipe(folder: string, { problem, lookedFor, apps }: Refusal): Promise<CliFailure> {
+async function noRecipe(folder: string, { problem, lookedFor, apps, start }: Refusal): Promise<CliFailure> {
   const dockerfiles = await findDockerfiles(folder)
+  const own = findUsualDockerfile(dockerfiles)
+  if (own)
+    return new CliFailure(`no recipe builds ${folder}: ${problem}`, {
+      hint: `none is needed: ${own} is there, and it wins over recipes (berth up)`,
+    })
   const reasons = [
     `${folder} has no Dockerfile, and ${problem}`,
     ...(lookedFor.length > 0 && apps.length === 0 ? [`looked for: ${lookedFor.join(', ')}`] : []),
@@ -42,7 +47,9 @@ async function noRecipe(folder: string, { problem, lookedFor, apps }: Refusal): 
   // Few names were looked for if the language is known, and only how it starts is not.
   const isKnown = lookedFor.length > 0 && lookedFor.length < 5
   const add = `add a Dockerfile${isKnown ? ', or say how it starts in a Procfile (web: COMMAND)' : ''}`
-  const hint = apps[0] === undefined ? add : `say which one: --root-dir ${apps[0]}`
+  const which = apps[0] === undefined ? null : `--root-dir ${apps[0]}`
+  const program = start && `--start-command ${quote(start)}`
+  const hint = (which ?? program) ? `say which one: ${which ?? program}` : add
   return new CliFailure(reasons.join('\n'), { hint })
 }
 

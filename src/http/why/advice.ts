@@ -229,6 +229,12 @@ function adviseOnRecipe(deploy: FailedDeploy, name: string): Advice {
     return adviseTo('add one, or build without it', `berth update ${name} --builder recipe`)
   if (deploy.error_code === 'dockerfile_not_found')
     return advise('add one; manual: /docs/sources-and-builds#dockerfiles')
+  const program = detailOf(deploy, 'start_command', '')
+  if (program !== '')
+    return adviseSequence(
+      `berth update ${name} --start-command ${argument(program, 'COMMAND')}`,
+      retryCommand(deploy, name),
+    )
   const start = `berth update ${name} --start-command COMMAND`
   return advise(`add a Dockerfile, or say how it starts: ${start}`, start)
 }
