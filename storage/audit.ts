@@ -1,6 +1,7 @@
 // The audit log: who changed what, from where, and how it ended. No request removes or changes an entry; only
 // its outcome is added. The key of an entry has all that filters ask for, so they decode no other rows.
 import { userInfo } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
 import { createIds, type Ids, idAt } from './store/ids.ts'
 import { type Page, paginate } from './store/paginate.ts'
 import type { Store, Table } from './store/store.ts'
@@ -30,7 +31,7 @@ export interface AuditEntry {
   code: string | null
   /** Of a command in a container. */
   exit_code: number | null
-  /** More than 1: alike requests within a minute that were refused. */
+  /** More than 1: alike requests within a minute. */
   count: number
 }
 
@@ -83,7 +84,6 @@ interface AuditRequest {
   subject?: string | undefined
 }
 
-const maxEntries = 200_000
 const dayMs = 24 * 60 * 60 * 1000
 /** A transaction blocks everything else while it runs. */
 const maxRemovedPerCommit = 1000
@@ -146,17 +146,64 @@ export class Audit {
     return { records, next: next?.[0] ?? null }
   }
 
-  /** Removes entries that are too many or too old. */
-  async trim(nowMs = Date.now()): Promise<void> {
-    const [beyond] = this.#rows.keys({ reverse: true, offset: maxEntries, limit: 1 }) as Iterable<Key>
-    const oldest = [idAt('aud', nowMs - this.#maxAgeMs), beyond?.[0] ?? ''].sort()[1]!
+  /**
+   * Removes entries that are too old, or too many. An actor has a quarter of the log before entries of others
+   * go, so that none can push out what others did.
+   */
+  async trim(nowMs = Date.now(), maxEntries = 200_000): Promise<void> {
+    await this.#removeUntil(idAt('aud', nowMs - this.#maxAgeMs))
+    const beyond = () => {
+      const [key] = this.#rows.keys({ reverse: true, offset: maxEntries, limit: 1 }) as Iterable<Key>
+      return key?.[0]
+    }
+    if (beyond() === undefined) return
+    await this.#removeExcess(maxEntries / 4)
+    const oldest = beyond()
+    if (oldest !== undefined) await this.#removeUntil(oldest)
+  }
+
+  async #removeUntil(id: string): Promise<void> {
     for (;;) {
-      // A longer key sorts after a shorter one: `beyond` itself goes too.
-      const expired = [...this.#rows.keys({ end: [`${oldest}~`], limit: maxRemovedPerCommit })]
+      // A longer key sorts after a shorter one: an entry with this id goes too.
+      const expired = [...this.#rows.keys({ end: [`${id}~`], limit: maxRemovedPerCommit })]
       if (expired.length === 0) return
-      await this.#store.commit(() => expired.forEach((key) => void this.#rows.remove(key)))
+      await this.#remove(expired as Key[])
     }
   }
+
+  /** The oldest entries of each actor that has more than its share. */
+  async #removeExcess(share: number): Promise<void> {
+    const excess = new Map<string, number>()
+    for await (const keys of this.#oldestFirst())
+      for (const key of keys) excess.set(actorIn(key), (excess.get(actorIn(key)) ?? -share) + 1)
+    for await (const keys of this.#oldestFirst()) {
+      const removed = keys.filter((key) => {
+        const left = excess.get(actorIn(key)) ?? 0
+        excess.set(actorIn(key), left - 1)
+        return left > 0
+      })
+      if (removed.length > 0) await this.#remove(removed)
+    }
+  }
+
+  async *#oldestFirst(): AsyncGenerator<Key[]> {
+    let start = ''
+    for (;;) {
+      const keys = [...this.#rows.keys({ start: [start], limit: maxRemovedPerCommit })] as Key[]
+      if (keys.length === 0) return
+      yield keys
+      start = `${keys.at(-1)![0]}~`
+      await setImmediate()
+    }
+  }
+
+  #remove(keys: Key[]): Promise<void> {
+    return this.#store.commit(() => keys.forEach((key) => void this.#rows.remove(key)))
+  }
+}
+
+function actorIn([, kind, id]: Key): string {
+  return `${kind} ${id}`
 }
 
 /** Who runs a command on this host, also with sudo. A user id may have no name. */

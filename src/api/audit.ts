@@ -59,7 +59,7 @@ export const AuditEntry = z
     ),
     code: text.describe('The error code of a request that failed.'),
     exit_code: whole.describe('The exit code of a command in a container.'),
-    count: z.int().describe('More than 1: alike requests within a minute that were refused.'),
+    count: z.int().describe('More than 1: so many alike requests came within a minute.'),
     request_id: text.describe('The id of the request, as in the response and in the log.'),
   })
   .meta({ id: 'AuditEntry', description: 'A change, or an attempt, as the audit log has it.' })

@@ -55,6 +55,26 @@ test('entries older than the retention go, and nothing else', async (t) => {
   assert.deepEqual(idsOf(storage), [])
 })
 
+test('an actor with many entries pushes out its own, not those of others', async (t) => {
+  const storage = await temporaryStorage(t)
+  const write = async (id: string, count: number) => {
+    for (let at = 0; at < count; at++)
+      await storage.audit.write(entryOf(storage, { actor: { kind: 'token', id, name: id } }))
+  }
+  const countOf = (actor: string) => storage.audit.page({ limit: 1000, actor }).records.length
+  await write('calm', 8)
+  await write('busy', 100)
+  const newest = storage.audit.page({ limit: 1 }).records
+
+  await storage.audit.trim(Date.now(), 40)
+
+  assert.deepEqual([countOf('calm'), countOf('busy')], [8, 10])
+  assert.deepEqual(storage.audit.page({ limit: 1 }).records, newest)
+  for (const id of ['a', 'b', 'c']) await write(id, 9)
+  await storage.audit.trim(Date.now(), 40)
+  assert.deepEqual([countOf('calm'), countOf('busy'), countOf('c')], [3, 10, 9])
+})
+
 test('a command on the host is done when its commit is', async (t) => {
   const storage = await temporaryStorage(t)
   const subject = { kind: 'account', id: 'usr-1', name: 'ada@example.com' }

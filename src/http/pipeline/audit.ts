@@ -8,11 +8,11 @@ import type { Logger } from '../../logger.ts'
 import { aboutOf, actionOf } from '../records/audit-subject.ts'
 import { printable, requesterOf } from '../records/requester.ts'
 import { decodeParams } from '../server/request-head.ts'
+import { createAlikeEntries } from './alike-entries.ts'
 import { callerOf } from './auth.ts'
 import type { HttpContext } from './context.ts'
 import { clientAddressOf } from './origin.ts'
 import { toProblem } from './problem.ts'
-import { createRefusals } from './refusals.ts'
 import type { PendingRequest } from './responses.ts'
 import { Page, type Route, WebSocketUpgrade, WithHeaders } from './route.ts'
 
@@ -32,7 +32,7 @@ export function isAudited({ method, isAudited }: Pick<Route, 'method' | 'isAudit
 
 export function createAuditor(context: HttpContext, logger: Logger) {
   const write = (entry: AuditEntry, former?: AuditEntry) => context.storage.audit.write(entry, former)
-  const refuse = createRefusals(write)
+  const alike = createAlikeEntries(context.storage.audit)
 
   /** Not awaited: the entry itself is durable, and its outcome is not worth a delay. */
   function inBackground(writing: Promise<void> | undefined): void {
@@ -45,7 +45,9 @@ export function createAuditor(context: HttpContext, logger: Logger) {
     const { audited } = pending
     if (!audited) return
     pending.audited = null
-    inBackground(write({ ...audited.entry, ...audited.notes, ...outcome, finished_at: now() }, audited.entry))
+    const { entry, notes, shared } = audited
+    const done = { ...notes, ...outcome, finished_at: now() }
+    inBackground(shared ? alike.complete(shared, entry, done) : write({ ...entry, ...done }, entry))
   }
 
   return {
@@ -55,8 +57,9 @@ export function createAuditor(context: HttpContext, logger: Logger) {
       const caller = pending.caller ?? callerOf(context, pending.request)
       if (caller === null) return undefined
       const entry = { ...entryOf(context, pending, route, caller, sent), changed: namesOf(sent) }
-      pending.audited = { entry, notes: {} }
-      const writing = write(entry)
+      const shared = isRepeatable(route, caller) ? alike.add(entry) : null
+      pending.audited = { entry, notes: {}, shared }
+      const writing = shared?.stored ?? write(entry)
       // The handler may fail before anyone waits for it.
       writing.catch(() => undefined)
       return writing
@@ -77,7 +80,7 @@ export function createAuditor(context: HttpContext, logger: Logger) {
       const { kind, name } = entry.subject
       if (!isRefused && kind === 'account')
         return write({ ...entry, actor: { kind: 'session', id: null, name } })
-      inBackground(refuse({ ...entry, ...madeBy(entry, result) }))
+      inBackground(alike.add({ ...entry, ...madeBy(entry, result) }).stored)
       return undefined
     },
 
@@ -94,7 +97,7 @@ export function createAuditor(context: HttpContext, logger: Logger) {
       const isOldToken = code === 'unauthorized' && request.headers.has('authorization')
       if (!isChange && !isOldToken) return
       const entry = isChange ? entryOf(context, pending, route, caller) : oldToken(context, pending)
-      inBackground(refuse({ ...entry, status, code, finished_at: now() }))
+      inBackground(alike.add({ ...entry, status, code, finished_at: now() }).stored)
     },
 
     /** The end of a connection, such as a shell. */
@@ -103,6 +106,11 @@ export function createAuditor(context: HttpContext, logger: Logger) {
 }
 
 export type Auditor = ReturnType<typeof createAuditor>
+
+/** Whether a token can do it that is made for programs: what a person does has an entry each time. */
+function isRepeatable({ role, response }: Route, caller: Caller): boolean {
+  return caller.kind === 'token' && role !== 'admin' && response !== 'socket'
+}
 
 function routeOf({ target, request }: PendingRequest): Route | undefined {
   return target?.routes.get(request.method)

@@ -10,6 +10,7 @@ import type { EventStream } from '../server/event-stream.ts'
 import { createHeaders, type Headers } from '../server/headers.ts'
 import type { HeaderList, Request, Response } from '../server/messages.ts'
 import { StaticFile } from '../server/static-file.ts'
+import type { SharedEntry } from './alike-entries.ts'
 import { toProblem } from './problem.ts'
 import {
   type AuditNotes,
@@ -35,7 +36,7 @@ export interface PendingRequest {
   isHeadChecked: boolean
   caller: Caller | null
   /** Its entry in the audit log until that is complete, and what its handler adds. */
-  audited: { entry: AuditEntry; notes: AuditNotes } | null
+  audited: { entry: AuditEntry; notes: AuditNotes; shared: SharedEntry | null } | null
 }
 
 /** The status that is logged if the client disconnects first. It is never sent. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AuditEntry } from '../../../src/api/audit.ts'
+import { createAlikeEntries } from '../../../src/http/pipeline/alike-entries.ts'
 import { isAudited } from '../../../src/http/pipeline/audit.ts'
 import type { Route } from '../../../src/http/pipeline/route.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
@@ -119,11 +120,91 @@ test('a storm of refusals of all kinds adds few entries', async (t) => {
 
   const entries = await read('limit=500')
   const refused = entries.filter(({ status }) => status && status >= 400)
-  assert.ok(refused.length < 40, `${refused.length} entries`)
+  assert.ok(refused.length < 80, `${refused.length} entries`)
   const old = refused.find(({ action }) => action === 'token.refused')!
   assert.ok(old.count >= 128, `${old.count} of 200 are counted`)
   const rest = refused.find(({ address }) => address === null)!
   assert.ok(rest.count > 64)
+})
+
+test('what a token repeats is one entry with a count, and one that fails is another', async (t) => {
+  const { call, browser, storage } = await start(t)
+  await call('POST', '/api/v1/services', { body: { name: 'shop', image: 'web:1' } })
+  const { token } = (await browser.call('POST', '/auth/tokens', { name: 'ci', role: 'deploy' })).body
+  const act = async (action: string) =>
+    (await call('POST', `/api/v1/services/shop/${action}`, { token })).status
+
+  const statuses: number[] = []
+  for (let count = 0; count < 8; count++) statuses.push(await act('suspend'))
+  assert.equal(statuses[0], 200)
+  const entries = await eventually('the outcome', () => {
+    const { records } = storage.audit.page({ limit: 100, actor: 'ci' })
+    const counted = records.reduce((sum, { count, code }) => sum + (code === null ? count : 0), 0)
+    return counted === 8 && records.every(({ finished_at }) => finished_at !== null) ? records : null
+  })
+
+  const found = entries.map(({ status, count }) => [status, count])
+  assert.deepEqual(found.at(-1), [200, 8])
+  assert.ok(
+    found.slice(0, -1).every(([status]) => status! >= 400),
+    JSON.stringify(found),
+  )
+})
+
+test('a token that acts for a minute makes a bounded number of entries', async (t) => {
+  const { storage } = await start(t)
+  const written: AuditEntry[] = []
+  const newEntry = () => storage.audit.newEntry()
+  const alike = createAlikeEntries({ newEntry, write: async (entry) => void written.push(entry) })
+  const actor = { kind: 'token', id: 'tok-1', name: 'ci' } as const
+  const entryOf = (id: string, code: string | null) => ({
+    ...storage.audit.newEntry(),
+    actor,
+    action: 'job.cancel',
+    subject: { kind: 'job', id, name: null },
+    code,
+  })
+
+  for (let count = 0; count < 2000; count++)
+    for (const code of [null, 'conflict']) alike.add(entryOf(`job-${count}`, code))
+
+  const ids = new Set(written.map(({ id }) => id))
+  assert.ok(ids.size < 340, `${ids.size} entries`)
+  assert.ok(written.every((entry) => entry.actor.id === 'tok-1'))
+  alike.add({ ...entryOf('job-1', null), actor: { ...actor, id: 'tok-2' } })
+  assert.deepEqual(written.at(-1)!.subject.id, 'job-1')
+})
+
+test('the failure of a request does not hide the success of an alike one', async (t) => {
+  const { storage } = await start(t)
+  const alike = createAlikeEntries(storage.audit)
+  const entryOf = () => ({
+    ...storage.audit.newEntry(),
+    actor: { kind: 'token', id: 'tok-1', name: 'ci' } as const,
+    action: 'service.restart',
+    subject: { kind: 'service', id: 'svc-1', name: 'shop' },
+  })
+  const begin = () => {
+    const entry = entryOf()
+    const shared = alike.add(entry)
+    return (outcome: Partial<AuditEntry>) => alike.complete(shared, entry, outcome)
+  }
+  const found = () =>
+    storage.audit.page({ limit: 10, actor: 'tok-1' }).records.map(({ status, count }) => [status, count])
+  const conflict = { status: 409, code: 'conflict', finished_at: instant }
+  const success = { status: 202, finished_at: instant }
+
+  const [alone] = [begin()]
+  await alone(conflict)
+  const [first, second] = [begin(), begin()]
+  await first(conflict)
+  await second(success)
+
+  assert.deepEqual(found().sort(), [
+    [202, 2],
+    [409, 1],
+    [409, 1],
+  ])
 })
 
 test('what was refused names who tried, and what', async (t) => {
