@@ -9,6 +9,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { lookupPublicOrPrivate, refuseInternalHost } from '../address-check.ts'
 import { sleep } from '../async/sleep.ts'
 import { Failure } from '../errors.ts'
+import { limitAnswers } from './answer-limit.ts'
 import { ContentFailure, describeFailure, isMissingObject, isUnsupported } from './bucket-failure.ts'
 import type { BucketOptions } from './bucket-options.ts'
 import { measured } from './measured.ts'
@@ -28,6 +29,8 @@ const attempts = 4
 const readAttempts = 5
 const readPauseMs = 1000
 const cleanupMs = 30_000
+/** Of 1,000 objects each; a broken server may never end. */
+const maxPages = 1000
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
@@ -127,7 +130,12 @@ export function openBucket(options: BucketOptions): ObjectStore {
 
     async *list(start, signal) {
       let ContinuationToken: string | undefined
+      let pages = 0
       do {
+        if (++pages > maxPages) {
+          const message = `s3://${Bucket}/${keyOf(start)} has more than ${maxPages} pages of objects`
+          throw new Failure('backup_place_failed', message, 'give the backups a prefix of their own')
+        }
         const page = await ask('list', signal, (sdk, client) => {
           const place = { Bucket, Prefix: keyOf(start), ContinuationToken }
           return client.send(new sdk.ListObjectsV2Command(place), { abortSignal: signal })
@@ -176,6 +184,7 @@ async function connect(options: BucketOptions): Promise<{ sdk: Sdk; client: S3Cl
       socketTimeout: options.silentMs ?? defaultSilentMs,
     },
   })
+  limitAnswers(client)
   return { sdk, client }
 }
 

@@ -58,6 +58,32 @@ for (const [what, answer, message] of [
   })
 }
 
+test('an answer without an end is cut before it is parsed', async (t) => {
+  let sentBytes = 0
+  const store = await serve(t, (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/xml' })
+    const send = () => {
+      while (!response.closed && response.write('<Contents><Key>a</Key></Contents>'.repeat(1000)))
+        sentBytes += 33_000
+    }
+    response.on('drain', send)
+    send()
+  })
+  const listing = store.list('', never)[Symbol.asyncIterator]().next()
+  await assert.rejects(listing, {
+    code: 'backup_place_failed',
+    message: '127.0.0.1: its answer is larger than 2 MiB',
+  })
+  assert.ok(sentBytes < 64 * 1024 * 1024, `${sentBytes} bytes were read`)
+})
+
+test('pages without an end are not all read', async (t) => {
+  const page = '<ListBucketResult><NextContinuationToken>more</NextContinuationToken></ListBucketResult>'
+  const store = await serve(t, xml(200, page))
+  const listing = store.list('', never)[Symbol.asyncIterator]().next()
+  await assert.rejects(listing, { code: 'backup_place_failed', message: /more than 1000 pages/ })
+})
+
 test('a server that does not answer is given up', async (t) => {
   const store = await serve(t, () => {}, { silentMs: 100 })
   const listing = store.list('', never)[Symbol.asyncIterator]().next()

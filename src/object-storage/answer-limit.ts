@@ -1,0 +1,41 @@
+// The SDK collects and parses every answer but the content of an object, on the event loop.
+import { pipeline, Readable, Transform } from 'node:stream'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { Failure } from '../errors.ts'
+
+/** A page of 1,000 keys has less than 1 MiB. */
+const maxAnswerMib = 2
+
+interface Handler {
+  handle(
+    request: { hostname: string; query?: Record<string, unknown> },
+    options?: object,
+  ): Promise<{ response: { statusCode: number; body?: unknown } }>
+}
+
+/** Ends a longer answer with `backup_place_failed` before it is collected. */
+export function limitAnswers(client: S3Client): void {
+  const requestHandler = client.config.requestHandler as unknown as Handler
+  const handle = requestHandler.handle.bind(requestHandler)
+  requestHandler.handle = async (request, options) => {
+    const result = await handle(request, options)
+    const { response } = result
+    const isContent = request.query?.['x-id'] === 'GetObject' && response.statusCode < 300
+    if (!isContent && response.body instanceof Readable)
+      response.body = limited(response.body, request.hostname)
+    return result
+  }
+}
+
+function limited(body: Readable, host: string): Readable {
+  let bytes = 0
+  const limit = new Transform({
+    transform(chunk: Buffer, _, done) {
+      bytes += chunk.length
+      if (bytes <= maxAnswerMib * 1024 ** 2) return done(null, chunk)
+      done(new Failure('backup_place_failed', `${host}: its answer is larger than ${maxAnswerMib} MiB`))
+    },
+  })
+  // The reader of the limit gets the error.
+  return pipeline(body, limit, () => undefined)
+}
