@@ -161,7 +161,7 @@ const batches: [answer: { status: number; text: string }, reason: string][] = [
     { status: 200, text: '{"transfer":"tus","objects":[]}' },
     'its response is not that of a server of Git LFS',
   ],
-  [{ status: 200, text: ' '.repeat(5_000_000) }, 'its response is larger than 4 MiB'],
+  [{ status: 200, text: ' '.repeat(5_000_000) }, 'its response is larger than 1 MiB'],
 ]
 for (const [index, [answer, reason]] of batches.entries()) {
   test(`batch ${index}: a server that answers ${answer.status} fails with its reason`, async (t) => {
@@ -284,6 +284,22 @@ test('a server cannot set headers that end or redirect a request, nor leave http
   assert.throws(() => parseLfsUrl('http://a.example.com/x', new URL('https://git.example.com')), {
     message: 'cannot read Git LFS at git.example.com: it leads away from https, to http://a.example.com',
   })
+})
+
+test('an address with many headers is no answer of a server of Git LFS', async (t) => {
+  const headersOf = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, 'a']))
+  const openWith = (count: number) =>
+    openSite(t, {
+      locate: (oid, { actions }) => ({
+        oid,
+        actions: { download: { ...actions.download, header: headersOf(count) } },
+      }),
+    })
+  const [few, many] = [await openWith(20), await openWith(21)]
+
+  await few.checkOutOne(few.server.add('one')).done
+  await assert.rejects(many.checkOutOne(many.server.add('one')).done, { code: 'git_remote_unreachable' })
 })
 
 test('.lfsconfig is not obeyed', async (t) => {

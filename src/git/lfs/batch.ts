@@ -20,7 +20,7 @@ export interface Download {
 }
 
 const mediaType = 'application/vnd.git-lfs+json'
-const maxResponseBytes = 4 * 1024 * 1024
+const maxResponseBytes = 1024 * 1024
 const maxReasonLength = 200
 
 const Batch = z.object({

@@ -55,11 +55,14 @@ const maxReasonLength = 200
 /** They decide where a request goes and where it ends. */
 const refusedHeaders = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect)$/i
 
+const maxHeaders = 20
+
 /** An address that a server names, with headers for it alone. */
 export const Address = z.object({
   href: z.string().max(16_384),
   header: z
-    .record(z.string().max(256), z.string().max(16_384))
+    .custom<object>((named) => Object.keys(named ?? {}).length <= maxHeaders)
+    .pipe(z.record(z.string().max(256), z.string().max(16_384)))
     .nullish()
     .transform((named) =>
       Object.fromEntries(Object.entries(named ?? {}).filter(([name]) => !refusedHeaders.test(name))),
