@@ -78,7 +78,7 @@ function succeed(parts: ResponderParts, pending: PendingRequest, result: unknown
     const more: HeaderList = encoding === null ? [] : [['Content-Encoding', encoding]]
     response.send(200, headers.unchanging(requestId, result.contentType, more), body)
   } else if (result instanceof Raw) {
-    sendText(pending, result.status, headers.typed(requestId, result.contentType), result.body)
+    sendText(pending, result.status, headers.typed(requestId, result.contentType), result.body, result.gzip)
   } else if (result instanceof Page) {
     const page = withTheme(result.html, request.headers.get('cookie'))
     response.send(result.status, headers.page(requestId, result.headers), page)
@@ -107,7 +107,8 @@ function sendJson(
 const minCompressedChars = 8 * 1024
 
 /**
- * Only for callers with a session or a token: compressing for strangers would cost the server more than them.
+ * Only for callers with a session or a token, or made before: compressing for strangers would cost the server
+ * more than them.
  * Other sites cannot make a browser send its cookie, so they learn nothing from the size of a response.
  */
 function sendText(
@@ -115,14 +116,16 @@ function sendText(
   status: number,
   list: HeaderList,
   text: string,
+  gzip: Buffer | null = null,
 ): void {
-  const accepted = caller === null ? '' : (request.headers.get('accept-encoding') ?? '')
+  const isAllowed = caller !== null || gzip !== null
+  const accepted = isAllowed ? (request.headers.get('accept-encoding') ?? '') : ''
   if (text.length < minCompressedChars || !/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted)) {
     response.send(status, list, text)
     return
   }
   const encoded = [...list, ['Content-Encoding', 'gzip'], ['Vary', 'Accept-Encoding']] as const
-  response.send(status, encoded, gzipSync(text, { level: 1 }))
+  response.send(status, encoded, gzip ?? gzipSync(text, { level: 1 }))
 }
 
 function openStream(

@@ -162,6 +162,8 @@ export class Raw {
     readonly status: number,
     readonly contentType: string,
     readonly body: string,
+    /** For a text that is made once: also clients without a credential get it compressed. */
+    readonly gzip: Buffer | null = null,
   ) {}
 }
 

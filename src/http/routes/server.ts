@@ -1,4 +1,5 @@
 // The server itself: health, information, metrics, the OpenAPI document, and the change feed.
+import { gzipSync } from 'node:zlib'
 import type { Change } from '../../../storage/store/changes.ts'
 import type { Caller } from '../../account/callers.ts'
 import { hasRole, reachesService } from '../../account/rights.ts'
@@ -102,13 +103,23 @@ async function metrics({ context }: Call): Promise<Raw> {
   return new Raw(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText(context))
 }
 
-/** The document is cached, except for the port in the cookie's name, which depends on the request. */
+/** A client can name any port in its Host: only the documents of the first ones are kept. */
+const maxKeptDocuments = 8
+
+/** The document depends on the request by the port in the cookie's name. */
 function createOpenApi(routes: () => readonly Route[]): (call: Call) => Raw {
-  let cachedDocument: string | null = null
+  let template: string | null = null
+  const kept = new Map<string, Raw>()
   return ({ context, request }) => {
-    cachedDocument ??= JSON.stringify(openApiDocument(routes(), context.version))
-    const text = cachedDocument.replace(anyPort, String(portOf(originOf(context, request))))
-    return new Raw(200, 'application/json', text)
+    const port = portOf(originOf(context, request))
+    const known = kept.get(port)
+    if (known) return known
+    template ??= JSON.stringify(openApiDocument(routes(), context.version))
+    const text = template.replace(anyPort, port)
+    if (kept.size >= maxKeptDocuments) return new Raw(200, 'application/json', text)
+    const document = new Raw(200, 'application/json', text, gzipSync(text))
+    kept.set(port, document)
+    return document
   }
 }
 

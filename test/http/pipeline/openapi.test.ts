@@ -48,6 +48,23 @@ test('the server serves the document, with its own cookie name', async (t) => {
   assert.match(JSON.stringify(body.components), new RegExp(`"svc_session_${port}"`))
 })
 
+test('anyone gets the document compressed, in the same bytes each time', async (t) => {
+  const api = await startApi(t)
+  const read = async (headers: Record<string, string>) => {
+    const { headers: answered, body } = await api.call('GET', '/api/v1/openapi.json', {
+      token: null,
+      headers,
+    })
+    return [answered.get('content-encoding'), Number(answered.get('content-length')), body.openapi]
+  }
+
+  const [encoding, bytes, version] = await read({ 'accept-encoding': 'gzip' })
+  const plain = await read({ 'accept-encoding': 'identity' })
+
+  assert.deepEqual([encoding, version, plain[0]], ['gzip', '3.1.0', null])
+  assert.ok((bytes as number) * 5 < (plain[1] as number), `${bytes} and ${plain[1]} bytes`)
+})
+
 /** JSON pointers of all values under a key named `schema`, and of the components. */
 function* schemasIn(value: unknown, pointer = ''): Iterable<string> {
   if (typeof value !== 'object' || value === null) return
