@@ -7,11 +7,13 @@ import { measureEdge } from './edge.ts'
 import type { Figure } from './figure.ts'
 import { measureMemory } from './memory.ts'
 import { measureStart } from './start.ts'
+import { measureStrangers } from './strangers.ts'
 
 export const parts = {
   api: measureApi,
   edge: measureEdge,
   start: measureStart,
+  strangers: measureStrangers,
   memory: measureMemory,
   dashboard: measureDashboard,
   log: measureLog,
