@@ -1,10 +1,9 @@
 // What a recipe knows of a source: the names of its files, and the text of those that rules read.
-import { posix } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 
 /** Paths are relative to the folder, with `/`. Pure: nothing is read after it was made. */
 export class Tree {
-  readonly #folders = new Map<string, Tree>()
+  #folders: Map<string, Tree> | null = null
   readonly #parsed = new Map<string, Record<string, unknown>>()
 
   constructor(
@@ -27,7 +26,7 @@ export class Tree {
   }
 
   hasFolder(folder: string): boolean {
-    return [...this.files].some((path) => path.startsWith(`${folder}/`))
+    return this.in(folder).files.size > 0
   }
 
   /** Empty for a file that is missing, too large, or of a kind that no rule reads. */
@@ -56,21 +55,30 @@ export class Tree {
 
   /** The tree of a folder in it. The empty path is the tree itself. */
   in(folder: string): Tree {
-    if (folder === '') return this
-    const known = this.#folders.get(folder) ?? this.#select(folder)
-    this.#folders.set(folder, known)
-    return known
+    const [first, ...rest] = folder.split('/').filter((part) => part !== '' && part !== '.')
+    if (first === undefined) return this
+    this.#folders ??= this.#splitOnce()
+    const child = this.#folders.get(first) ?? none
+    return child.in(rest.join('/'))
   }
 
-  #select(folder: string): Tree {
-    const inside = (path: string) => path.startsWith(`${folder}/`)
-    const relative = (path: string) => posix.relative(folder, path)
-    return new Tree(
-      new Set([...this.files].filter(inside).map(relative)),
-      new Map([...this.texts].filter(([path]) => inside(path)).map(([path, text]) => [relative(path), text])),
-    )
+  /** All folders right in it at once: asking for each of many would visit every file each time. */
+  #splitOnce(): Map<string, Tree> {
+    const folders = new Map<string, { files: Set<string>; texts: Map<string, string> }>()
+    for (const path of this.files) {
+      const at = path.indexOf('/')
+      if (at === -1) continue
+      const folder = folders.get(path.slice(0, at)) ?? { files: new Set(), texts: new Map() }
+      folders.set(path.slice(0, at), folder)
+      folder.files.add(path.slice(at + 1))
+      const text = this.texts.get(path)
+      if (text !== undefined) folder.texts.set(path.slice(at + 1), text)
+    }
+    return new Map([...folders].map(([name, { files, texts }]) => [name, new Tree(files, texts)]))
   }
 }
+
+const none = new Tree(new Set(), new Map())
 
 /** A tree from its texts, for files that are already in memory. */
 export function treeOf(texts: Record<string, string>): Tree {

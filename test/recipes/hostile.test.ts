@@ -102,6 +102,15 @@ test('no text of a source adds an instruction, makes a recipe throw, or leaves t
   )
 })
 
+/** A workspace of Cargo. */
+function listCrates(folders: number): Record<string, string> {
+  const crates = Array.from({ length: folders }, (_, index) => [
+    [`c${index}/Cargo.toml`, `[package]\nname = "c${index}"`],
+    [`c${index}/src/main.rs`, 'fn main() {}'],
+  ])
+  return { 'Cargo.toml': '[workspace]\nmembers = ["*"]', ...Object.fromEntries(crates.flat()) }
+}
+
 test('four times the source takes about four times the time', () => {
   const measure = (folders: number) => {
     const files = Object.fromEntries(
@@ -114,6 +123,7 @@ test('four times the source takes about four times the time', () => {
     const trees = [
       treeOf(files),
       treeOf({ ...files, 'package.json': JSON.stringify({ workspaces: patterns }) }),
+      treeOf(listCrates(folders)),
     ]
     const startedAt = performance.now()
     for (const tree of trees) chooseRecipe({ top: tree, app: tree, rootDir: '' })
@@ -122,4 +132,26 @@ test('four times the source takes about four times the time', () => {
   measure(500)
   const [small, large] = [measure(1_000), measure(4_000)]
   assert.ok(large < 12 * small, `${small} ms, then ${large} ms`)
+})
+
+test('the longest patterns of a workspace take about the time of short ones', () => {
+  const folders = Array.from({ length: 10_000 }, (_, index) => [`a${index}/package.json`, '{}'])
+  const measure = (pattern: string) => {
+    const workspaces = Array.from({ length: 100 }, () => pattern)
+    const tree = treeOf({ ...Object.fromEntries(folders), 'package.json': JSON.stringify({ workspaces }) })
+    const { user: before } = process.cpuUsage()
+    chooseRecipe({ top: tree, app: tree, rootDir: '' })
+    return process.cpuUsage().user - before
+  }
+  measure('x/*')
+  const short = measure('x/*')
+  for (const long of [
+    '/'.repeat(2_600),
+    `${'x/'.repeat(1_200)}*`,
+    `!${'*/'.repeat(1_200)}**`,
+    '*'.repeat(2_600),
+  ]) {
+    const taken = measure(long)
+    assert.ok(taken < 12 * short, `${taken} us, instead of ${short} us: ${long.slice(0, 5)}`)
+  }
 })

@@ -1,6 +1,7 @@
 // The workspace of an app: packages that are installed together, at the top of them.
 import { posix } from 'node:path'
 import type { Facts } from '../../facts.ts'
+import { createFolderTest } from '../../folder-patterns.ts'
 import type { Tree } from '../../tree.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 
@@ -14,7 +15,6 @@ export interface Workspace {
 }
 
 const maxMembers = 200
-const maxPatterns = 100
 
 /** The one that has the app as a member, or the app alone. */
 export function findWorkspace({ top, app, rootDir }: Facts): Workspace {
@@ -28,12 +28,10 @@ export function findWorkspace({ top, app, rootDir }: Facts): Workspace {
 
 function readWorkspace(tree: Tree, folder: string): Workspace {
   const manifest = readManifest(tree)
-  const patterns = [...manifest.workspaces, ...readPnpmPackages(tree)]
-    .slice(0, maxPatterns)
-    .map((pattern) => pattern.replace(/^(!?)\.\//, '$1').replace(/\/$/, ''))
-  const isMember = (path: string) =>
-    patterns.some((pattern) => fits(path, pattern)) &&
-    !patterns.some((pattern) => pattern.startsWith('!') && fits(path, pattern.slice(1)))
+  const patterns = [...manifest.workspaces, ...readPnpmPackages(tree)].map((pattern) =>
+    pattern.replace(/^(!?)\.\//, '$1').replace(/\/$/, ''),
+  )
+  const isMember = createFolderTest(patterns)
   const folders =
     patterns.length === 0 ? [] : tree.find(/\/package\.json$/).map((path) => posix.dirname(path))
   const members = folders.filter(isMember).slice(0, maxMembers)
@@ -58,17 +56,4 @@ function readPnpmPackages(tree: Tree): string[] {
   return [...list.matchAll(/^[ \t]*-[ \t]*(['"]?)([^'"\n#]+)\1/gm)].map(([, , pattern = '']) =>
     pattern.trim(),
   )
-}
-
-/** `*` is one folder, or the rest of its name; everything below `**` fits. */
-export function fits(path: string, pattern: string): boolean {
-  const parts = path.split('/')
-  const wanted = pattern.split('/')
-  const deep = wanted.indexOf('**')
-  if (deep === -1 ? parts.length !== wanted.length : parts.length < deep) return false
-  return (deep === -1 ? wanted : wanted.slice(0, deep)).every((part, index) => {
-    const [head = '', ...rest] = part.split('*')
-    const name = parts[index] ?? ''
-    return rest.length === 0 ? name === head : name.startsWith(head) && name.endsWith(rest.at(-1) ?? '')
-  })
 }

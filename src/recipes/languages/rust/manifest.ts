@@ -1,9 +1,7 @@
 // The packages of a Cargo.toml, and their programs.
 import { posix } from 'node:path'
+import { createFolderTest } from '../../folder-patterns.ts'
 import type { Tree } from '../../tree.ts'
-import { fits } from '../node/workspace.ts'
-
-const maxMembers = 100
 
 export interface Program {
   name: string
@@ -47,9 +45,9 @@ export function findPrograms(tree: Tree): Program[] {
 function findFolders(tree: Tree): string[] {
   const { workspace, package: top } = readManifest(tree)
   const members = toList(workspace?.['default-members'] ?? workspace?.members)
-  const globs = members.slice(0, maxMembers).map((glob) => posix.normalize(glob))
+  const isMember = createFolderTest(members.map((glob) => posix.normalize(glob)))
   const folders = tree.find(/\/Cargo\.toml$/).map((path) => posix.dirname(path))
-  const found = folders.filter((folder) => globs.some((glob) => fits(folder, glob)))
+  const found = folders.filter(isMember)
   const hasTop = top !== undefined && (workspace?.['default-members'] === undefined || members.includes('.'))
   return [...(hasTop ? [''] : []), ...found]
 }
