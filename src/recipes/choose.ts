@@ -2,6 +2,7 @@
 import { findApps } from './apps.ts'
 import type { Facts } from './facts.ts'
 import { languages } from './languages/index.ts'
+import { findNeeds } from './needs.ts'
 import { readProcfile } from './procfile.ts'
 import { isRefusal, type Reasoned, type Recipe, type Refusal, refuse, type Wishes } from './recipe.ts'
 import { findStoredData } from './stored-data/stored-data.ts'
@@ -25,6 +26,7 @@ export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Re
     site: null,
     proposals: [],
     ...rest,
+    choices: [...rest.choices, ...findNeeds(facts.top.in(context), facts.app, wishes.env)],
     // The author has said it.
     ...(processes.has('release') && { proposals: [] }),
     context,

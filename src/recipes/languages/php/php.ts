@@ -36,6 +36,7 @@ const install = 'composer install --no-dev --no-interaction --optimize-autoloade
 /** The image has pages of its own in /app. */
 const folder = '/srv/app'
 const cache = '/root/.cache/composer'
+const withoutLock = 'composer.json, but there is no composer.lock, so versions may change'
 const ignored = ['node_modules', 'storage/logs/*', 'var/cache', 'var/log']
 const compileAssets = { command: 'php bin/console asset-map:compile', reason: 'symfony/asset-mapper' }
 
@@ -88,7 +89,7 @@ function draft(facts: Facts, wishes: Wishes): Draft | Refusal {
       ...(extensions.length > 0
         ? [{ what: extensions.join(', '), reason: 'composer.json asks for them, or its framework' }]
         : []),
-      ...(hasPackages ? [{ what: install, reason: app.first('composer.lock') ?? 'composer.json' }] : []),
+      ...(hasPackages ? [{ what: install, reason: app.first('composer.lock') ?? withoutLock }] : []),
       ...assets.choices,
       ...[own, runs].flatMap(toChoice),
     ],
