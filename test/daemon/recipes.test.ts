@@ -70,7 +70,7 @@ test('data in files is warned about until a disk covers it', async (t) => {
   assert.match(log, /warning: node:sqlite keeps its data in [\s\S]*berth update \S+ --disk \/app\/data/)
 
   assert.equal((await api.call('PATCH', `/services/${name}`, { disk_mount_path: '/app/data' })).status, 200)
-  const { id } = await api.post(`/services/${name}/deploys`, { source: 'latest' })
+  const { id } = await api.post(`/services/${name}/deploys`, {})
   assert.deepEqual((await finishedDeploy(api, id)).warnings, [])
 })
 
