@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Datastore } from '../api/datastore.ts'
+import type { Disk } from '../api/disk.ts'
 import type { AddDomain, ServiceDomain } from '../api/domains.ts'
 import { type EnvVar, isWithinTotal } from '../api/env.ts'
 import type { Service } from '../api/service.ts'
@@ -15,6 +16,7 @@ import {
 } from '../domain/env-references.ts'
 import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { brokenRules, type Wanted, type WantedDatastore, type WantedService } from './blueprint.ts'
+import { looksSecret } from './secrets.ts'
 
 export interface RunningService extends Service {
   env: EnvVar[]
@@ -27,6 +29,7 @@ export interface ServerState {
   datastores: Datastore[]
   /** Names of what is being deleted. */
   leaving?: string[]
+  disks?: Disk[]
   baseDomain?: string
 }
 
@@ -35,7 +38,7 @@ type Effect = Setting['takesEffect']
 export interface Detail {
   /** `port`, `env GREETING`, `domain shop.example.com` */
   what: string
-  /** Null if it is new, and for a variable, whose value may be a secret. */
+  /** Null if it is new; both are null for a variable that is a secret. */
   from: string | null
   to: string | null
   takes_effect: Effect
@@ -98,6 +101,7 @@ export function makePlan(wanted: Wanted, state: ServerState): Plan {
         .filter(isUnnamed)
         .map(({ name }) => ({ what: `datastore ${name}`, removal: `berth db rm ${name}` })),
       ...wanted.services.flatMap((one) => [...keptOf(one, byName(state.services, one.name))]),
+      ...wanted.services.flatMap((one) => keptDisks(one, state)),
     ],
     surplus,
     in_use: surplus.flatMap((name) => referrersOf(name, wanted, state)),
@@ -116,12 +120,16 @@ type Current = RunningService | undefined
 function compareService(wanted: WantedService, current: Current): Change {
   const { name, type: kind, settings } = wanted
   const from = (key: SettingName) => (current ? shown(current[key]) : null)
-  const keys = [...changedEnv(wanted, current).map(({ key }) => key), ...newSecrets(wanted, current)]
   const details = [
     ...changedSettings(wanted, current).map((key) =>
       detail(key, from(key), shown(settings[key]), serviceSettings[key].takesEffect),
     ),
-    ...keys.map((key) => detail(`env ${key}`, null, null, 'at restart')),
+    ...changedEnv(wanted, current).map((one) => {
+      const former = current?.env.find(({ key }) => key === one.key)
+      const from = former && shownValue(former)
+      return detail(`env ${one.key}`, from ?? null, shownValue(one), 'at restart')
+    }),
+    ...newSecrets(wanted, current).map((key) => detail(`env ${key}`, null, null, 'at restart')),
     ...changedDomains(wanted, current).map(({ domain, redirect_to: target }) =>
       detail(`domain ${domain}`, null, target ? `redirects to ${target}` : 'served', 'immediately'),
     ),
@@ -135,15 +143,23 @@ export function isUndeployed(service: Partial<Service> = {}): boolean {
   return service.latest_deploy === null && !service.suspended && !!(service.repo_url || service.image)
 }
 
+function shownValue({ key, value }: EnvVar): string | null {
+  const isReference = /^\$\{\{[^{}]*\}\}$/.test(value)
+  return looksSecret(key, value) && !isReference ? null : value
+}
+
 function detail(what: string, from: Detail['from'], to: Detail['to'], takes_effect: Effect): Detail {
   return { what, from, to, takes_effect }
 }
 
 export function changedSettings({ settings }: WantedService, current: Current): SettingName[] {
   const names = Object.keys(settings) as SettingName[]
-  return names.filter(
-    (key) => !isDeepStrictEqual(settings[key], current?.[key] ?? serviceSettings[key].default),
-  )
+  return names.filter((key) => !isDeepStrictEqual(settings[key], current?.[key] ?? unsetValue(key, settings)))
+}
+
+/** An image is not deployed automatically by default. */
+export function unsetValue(key: SettingName, { image = null }: { image?: unknown }): unknown {
+  return key === 'auto_deploy' ? image === null : serviceSettings[key].default
 }
 
 export function changedEnv({ env }: WantedService, current: Current): EnvVar[] {
@@ -301,11 +317,22 @@ function refersTo({ noun, name, property }: Reference, wanted: Wanted, state: Se
   return !!isThere && properties.includes(property)
 }
 
+/** Disks that a former service of this name left, for one that begins with an empty disk. */
+function keptDisks({ name, settings }: WantedService, { services, disks = [] }: ServerState): Kept[] {
+  if (!settings.disk_mount_path || byName(services, name)) return []
+  return disks
+    .filter(({ kept, service_name }) => kept && service_name === name)
+    .map((disk) => ({
+      what: `disk ${disk.name} of a former ${name}, whose new disk begins empty`,
+      removal: `berth disks backup ${disk.name} > FILE, then berth disks restore ${name} < FILE`,
+    }))
+}
+
 function* keptOf(wanted: WantedService, current: Current): Iterable<Kept> {
   const { name, type, settings, env, secrets, domains } = wanted
   if (!current || current.type !== type) return
   for (const key of settingNames) {
-    const { default: unset } = serviceSettings[key]
+    const unset = unsetValue(key, current)
     // A branch that the file does not name is often the default one, which the first deploy has found.
     if (key in settings || key === 'custom_domains' || key === 'branch') continue
     if (isDeepStrictEqual(current[key], unset)) continue

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
 import type { Datastore } from '../api/datastore.ts'
 import { referencesIn } from '../domain/env-references.ts'
-import { serviceSettings, settingNames } from '../domain/service-settings.ts'
+import { settingNames } from '../domain/service-settings.ts'
 import type { BlueprintFile, FileService } from './blueprint.ts'
-import type { RunningService, ServerState } from './plan.ts'
+import { type RunningService, type ServerState, unsetValue } from './plan.ts'
 
 const heading = `# yaml-language-server: $schema=berth.schema.json
 # For an editor: berth schema > berth.schema.json
@@ -39,7 +39,7 @@ export function exportBlueprint(
 function toFileService(service: RunningService, showValues: boolean): FileService {
   const { type, env, domains } = service
   const named = settingNames.filter(
-    (key) => key !== 'custom_domains' && !isDeepStrictEqual(service[key], serviceSettings[key].default),
+    (key) => key !== 'custom_domains' && !isDeepStrictEqual(service[key], unsetValue(key, service)),
   )
   const shown = env.filter(({ value }) => showValues || isReference(value))
   return {

@@ -42,6 +42,7 @@ const current = () =>
   running('shop', {
     image: 'nginx:latest',
     repo_url: null,
+    auto_deploy: false,
     port: 8080,
     env: [
       { key: 'A', value: '1.10' },
@@ -76,7 +77,7 @@ const changes: [what: string, text: string, expected: string[]][] = [
   [
     'variables',
     'env: { A: 1.1, B: yes, KEY: hidden }',
-    ['shop: env A null → null at restart', 'shop: env B null → null at restart'],
+    ['shop: env A 1.10 → 1.1 at restart', 'shop: env B null → yes at restart'],
   ],
   ['a secret that the server does not have', 'secrets: [KEY, NEW]', ['shop: env NEW null → null at restart']],
   [
@@ -192,6 +193,54 @@ test('what the file does not name is kept, and listed with what removes it', () 
       'domain shop.example.com of shop: berth domains rm shop shop.example.com',
     ],
   )
+})
+
+test('a literal value is shown before and after, and what looks secret is not', () => {
+  const service = {
+    ...current(),
+    env: [
+      { key: 'LEVEL', value: 'info' },
+      { key: 'API_KEY', value: 'hidden' },
+    ],
+  }
+  const values = 'LEVEL: debug, API_KEY: other, URL: "http://u:pw@x", DB_PASSWORD: "${{service.shop.host}}"'
+  const text = `services: { shop: { env: { ${values} } } }`
+  assert.deepEqual(linesOf(planOf(text, [service])), [
+    'shop: env LEVEL info → debug at restart',
+    'shop: env API_KEY null → null at restart',
+    'shop: env URL null → null at restart',
+    'shop: env DB_PASSWORD null → ${{service.shop.host}} at restart',
+  ])
+})
+
+test('an image that is not deployed automatically is as it always was', () => {
+  const kept = (fields: object) => {
+    const plan = planOf('services: { shop: { port: 1 } }', [
+      { ...current(), env: [], domains: [], ...fields },
+    ])
+    return plan.kept.map(({ what }) => what).filter((what) => what.startsWith('auto_deploy'))
+  }
+  assert.deepEqual(kept({ auto_deploy: false }), [])
+  assert.deepEqual(kept({ auto_deploy: true }), ['auto_deploy true of shop'])
+  const repository = { image: null, repo_url: 'https://example.com/a.git' }
+  assert.deepEqual(kept({ ...repository, auto_deploy: false }), ['auto_deploy false of shop'])
+})
+
+test('the disk of a former service is named if a new one of its name begins with an empty disk', () => {
+  const disk = (name: string, kept = true) => ({
+    name: `d-${name}`,
+    service_id: 'svc-1',
+    service_name: name,
+    kept,
+  })
+  const disks = [disk('shop'), disk('other'), disk('web', false)]
+  const wanted = parseBlueprint(
+    'services: { shop: { disk_mount_path: /d }, other: {}, web: { disk_mount_path: /d } }',
+  )
+  const { kept } = makePlan(wanted, { services: [], datastores: [], disks })
+  const what = 'disk d-shop of a former shop, whose new disk begins empty'
+  const removal = 'berth disks backup d-shop > FILE, then berth disks restore shop < FILE'
+  assert.deepEqual(kept, [{ what, removal }])
 })
 
 test('the fingerprint is of the file and of what it was compared with, not of a secret', () => {

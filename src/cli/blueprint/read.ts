@@ -1,5 +1,6 @@
 // What a blueprint and a server have, as the commands of blueprints compare it.
 import type { Datastore } from '../../api/datastore.ts'
+import type { Disk } from '../../api/disk.ts'
 import type { ServiceDomain } from '../../api/domains.ts'
 import type { ShownEnvVar } from '../../api/env.ts'
 import type { Info } from '../../api/info.ts'
@@ -30,7 +31,8 @@ export async function planFor(cli: Cli, wanted: Wanted): Promise<Compared> {
 
 /** Throws a usage failure with every violation and its line. */
 async function readBlueprint(cli: Cli, path: string): Promise<Wanted> {
-  const text = await readFileOrInput(cli, path, fileLimitMib)
+  const hint = 'berth import writes one from a Compose file, berth export prints what runs'
+  const text = await readFileOrInput(cli, path, fileLimitMib, hint)
   try {
     return parseBlueprint(text)
   } catch (error) {
@@ -42,10 +44,11 @@ async function readBlueprint(cli: Cli, path: string): Promise<Wanted> {
 
 /** Without what is being deleted. Throws (refused) for a token that may not read the values of variables. */
 export async function readServer({ client, server }: Cli): Promise<ServerState> {
-  const [services, datastores, info] = await Promise.all([
+  const [services, datastores, info, disks] = await Promise.all([
     client.call<Service[]>('GET', '/services'),
     client.call<Datastore[]>('GET', '/datastores'),
     orNull(client.call<Info>('GET', '/info')),
+    orNull(client.call<Disk[]>('GET', '/disks')),
   ])
   const leaving = [
     ...services.filter(({ state }) => state === 'deleting'),
@@ -69,6 +72,7 @@ export async function readServer({ client, server }: Cli): Promise<ServerState> 
     services: await Promise.all(running),
     datastores: datastores.filter(({ status }) => status !== 'deleting'),
     leaving,
+    disks: disks ?? [],
     ...(info ? { baseDomain: info.base_domain } : {}),
   }
 }

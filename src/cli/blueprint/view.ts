@@ -1,8 +1,10 @@
 // A plan, as a person reads it before it is applied.
-import type { Change, Detail, Plan } from '../../blueprint/plan.ts'
+import type { Change, Detail, Kept, Plan } from '../../blueprint/plan.ts'
 import { count } from '../../quantities.ts'
 import { settingLabel } from '../service/setting-flags.ts'
 import { type Output, plain } from '../terminal/output.ts'
+
+const valueColumns = 60
 
 type Screen = Pick<Output, 'print' | 'paint'>
 
@@ -22,11 +24,22 @@ export function printPlan(out: Screen, { changes, refusals, missing, kept }: Pla
   for (const { service, key } of missing) {
     out.print(`${out.paint('yellow', '!')} ${plain(`the secret ${key} of ${service} is not on the server`)}`)
   }
-  if (kept.length === 0) return
-  out.print(`${count(kept.length, 'thing')} of the server that the file does not name; kept:`)
-  const width = Math.max(...kept.map(({ what }) => what.length))
-  for (const { what, removal } of kept)
+  const [services, datastores] = ['service ', 'datastore '].map((noun) =>
+    kept.filter(({ what }) => what.startsWith(noun)),
+  ) as [Kept[], Kept[]]
+  const parts = kept.filter((one) => !services.includes(one) && !datastores.includes(one))
+  if (parts.length > 0)
+    out.print(`${count(parts.length, 'thing')} of the server that the file does not name; kept:`)
+  const width = Math.max(...parts.map(({ what }) => what.length))
+  for (const { what, removal } of parts)
     out.print(`  ${plain(what.padEnd(width))}  ${out.paint('dim', plain(removal))}`)
+  const others = [
+    ...(services.length > 0 ? [count(services.length, 'service')] : []),
+    ...(datastores.length > 0 ? [count(datastores.length, 'datastore')] : []),
+  ]
+  if (others.length === 0) return
+  const where = 'berth services, berth db ls, or berth plan --json'
+  out.print(`${others.join(' and ')} that the file does not name; kept: ${out.paint('dim', where)}`)
 }
 
 function printChange(out: Screen, { action, noun, name, kind, details }: Change): void {
@@ -46,7 +59,13 @@ function labelOf({ what }: Detail): string {
   return what.includes(' ') ? what : settingLabel(what)
 }
 
-function textOf({ from, to }: Detail): string {
+function textOf({ what, from, to }: Detail): string {
   if (to === null) return '••••••'
-  return from === null ? to : `${from} → ${to}`
+  if (!what.startsWith('env ')) return from === null ? to : `${from} → ${to}`
+  return from === null ? shortened(to) : `${shortened(from)} → ${shortened(to)}`
+}
+
+function shortened(value: string): string {
+  const [line = ''] = value.split('\n')
+  return line.length > valueColumns || line !== value ? `${line.slice(0, valueColumns)}…` : line
 }

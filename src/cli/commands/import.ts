@@ -49,7 +49,8 @@ async function importFile(cli: Cli, given: string | undefined, { yes }: { yes?: 
     base: relative(cwd, folder),
     folderName: basename(folder),
   }
-  const text = await readFileOrInput(cli, file, fileLimitMib)
+  const hint = 'name a Compose file: berth import FILE'
+  const text = await readFileOrInput(cli, file, fileLimitMib, hint)
   try {
     const { secrets, ...imported } = importCompose(text, surroundings)
     if (out.isJson) return out.json(imported)

@@ -28,9 +28,12 @@ export async function readFileOrInput(
   { stdin, cwd }: Invocation,
   path: string,
   limitMib: number,
+  hintIfMissing?: string,
 ): Promise<string> {
   const source = path === '-' ? stdin : createReadStream(resolve(cwd, path))
-  const bytes = await readBytes(source, limitMib, path).catch((error: Error) => {
+  const bytes = await readBytes(source, limitMib, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && hintIfMissing)
+      throw usageFailure(`there is no file ${path}`, hintIfMissing)
     throw error instanceof CliFailure ? error : usageFailure(`cannot read ${path}: ${error.message}`)
   })
   return decode(bytes, path)

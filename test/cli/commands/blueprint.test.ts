@@ -158,6 +158,14 @@ datastores:
   await until('they are gone', async () => (await suite.api.get('/datastores')).length === 0)
 })
 
+test('a file that is not there is named, with what to do', async (t) => {
+  const { berth } = place(t, '')
+  const { code, stderr } = await berth('plan', 'nope.yaml')
+  assert.equal(code, 2)
+  assert.match(stderr, /there is no file nope\.yaml\n.*berth import writes one from a Compose file/)
+  assert.match((await berth('import', 'nope.yml')).stderr, /there is no file nope\.yml\n.*berth import FILE/)
+})
+
 test('a secret that the server would refuse is refused before anything changes', async (t) => {
   const { write, berth } = place(t, 'services: { a: { folder: . }, b: { folder: ., secrets: [KEY] } }')
   write(`KEY=${'x'.repeat(70_000)}\n`, 'secrets.env')
@@ -184,6 +192,14 @@ test('the disk of a service that is pruned stays, and is named before', async (t
   await until('the service is deleted', async () => (await suite.api.get('/services')).length === 0)
   const [disk] = await suite.api.get('/disks')
   assert.deepEqual([disk.service_name, disk.kept], ['files', true])
+  await suite.api.post('/services', { name: 'unrelated', deploy: false })
+  write(`services: { files: ${service.replace('}', ', env: { LEVEL: debug, TOKEN: hidden } }')} }`)
+  const { stdout } = await berth('plan')
+  assert.match(stdout, /^ {4}env LEVEL +debug$/m)
+  assert.ok(stdout.includes(`disk ${disk.name} of a former files, whose new disk begins empty`), stdout)
+  assert.match(stdout, /^1 service that the file does not name; kept: berth services, /m)
+  assert.doesNotMatch(stdout, /hidden|berth delete/)
+  await suite.api.call('DELETE', '/services/unrelated')
   await suite.api.call('DELETE', `/disks/${disk.name}?purge=true`)
 })
 
