@@ -25,14 +25,6 @@ export class SharedTurns {
     })
   }
 
-  /** Runs longer work in many turns: it yields where it can wait. Resolves with what it returns. */
-  async runSteps<T>(client: string, work: Generator<void, T>): Promise<T> {
-    for (;;) {
-      const step = await this.run(client, () => runUntil(work, performance.now() + sliceMs))
-      if (step.done) return step.value
-    }
-  }
-
   #runSlice(): void {
     const endsAt = performance.now() + sliceMs
     for (const [client, pieces] of this.#waiting) {
@@ -43,13 +35,6 @@ export class SharedTurns {
       if (performance.now() >= endsAt) break
     }
     if (this.#waiting.size > 0) setImmediate(() => this.#runSlice())
-  }
-}
-
-function runUntil<T>(work: Generator<void, T>, endsAt: number): IteratorResult<void, T> {
-  for (;;) {
-    const step = work.next()
-    if (step.done || performance.now() >= endsAt) return step
   }
 }
 

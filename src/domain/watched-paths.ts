@@ -16,18 +16,35 @@ const any = Symbol('any number of items')
 type Parts<Part> = (Part | typeof any)[]
 type CharacterTest = (character: string) => boolean
 
-/** Finds the pattern that decides about a path; null if none covers it. Yields after each comparison. */
-export type WatchedPaths = (path: string) => Generator<void, Pattern | null>
+export interface PathsToCompare {
+  patterns: string[]
+  paths: string[]
+}
 
-export function openWatchedPaths(patterns: string[]): WatchedPaths {
+/** The decision about a path: the pattern that covers it, and whether that is an exclusion. */
+export type PathDecision = Pick<Pattern, 'text' | 'isExclusion'>
+
+/** Decides about each path; null if no pattern covers it. A reader does it, since both may be long. */
+export function decideOnPaths({ patterns, paths }: PathsToCompare): (PathDecision | null)[] {
+  const decide = openWatchedPaths(patterns)
+  return paths.map((path) => {
+    const found = decide(path)
+    return found && { text: found.text, isExclusion: found.isExclusion }
+  })
+}
+
+/** The first path that the patterns cover; null without one. */
+export function firstWatchedPath({ patterns, paths }: PathsToCompare): string | null {
+  const decide = openWatchedPaths(patterns)
+  return paths.find((path) => decide(path)?.isExclusion === false) ?? null
+}
+
+/** A function that finds the pattern that decides about a path; null if none covers it. */
+export function openWatchedPaths(patterns: string[]): (path: string) => Pattern | null {
   const lastFirst = patterns.map(parse).reverse()
-  return function* (path) {
+  return (path) => {
     const names = path.split('/').map((name) => [...name])
-    for (const pattern of lastFirst) {
-      if (covers(pattern, names)) return pattern
-      yield
-    }
-    return null
+    return lastFirst.find((pattern) => covers(pattern, names)) ?? null
   }
 }
 
@@ -52,43 +69,13 @@ function parseName(name: string): Parts<CharacterTest> {
   })
 }
 
-type Range = [from: number, to: number]
-
 /** `a-z_`, `!0-9` */
 function parseClass(body: string): CharacterTest {
   const isNegative = /^[!^]/.test(body)
-  const ranges = [...body.slice(isNegative ? 1 : 0).matchAll(/(.)(?:-(.))?/gsu)].map(
-    ([, from, to]): Range => [codeOf(from!), Math.max(codeOf(from!), codeOf(to ?? from!))],
-  )
-  const isIn = inRanges(merged(ranges))
-  return (one) => isIn(codeOf(one)) !== isNegative
-}
-
-function codeOf(character: string): number {
-  return character.codePointAt(0)!
-}
-
-/** In order, with gaps in between. */
-function merged(ranges: Range[]): Range[] {
-  const whole: Range[] = []
-  for (const [from, to] of ranges.sort(([a], [b]) => a - b)) {
-    const last = whole.at(-1)
-    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to)
-    else whole.push([from, to])
-  }
-  return whole
-}
-
-function inRanges(ranges: Range[]): (code: number) => boolean {
-  return (code) => {
-    let [low, high] = [0, ranges.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (ranges[middle]![1] < code) low = middle + 1
-      else high = middle
-    }
-    return low < ranges.length && ranges[low]![0] <= code
-  }
+  const ranges = [...body.slice(isNegative ? 1 : 0).matchAll(/(.)-(.)|(.)/gsu)]
+  const isIn = (one: string) =>
+    ranges.some(([, from, to, only]) => (only ? one === only : from! <= one && one <= to!))
+  return (one) => isIn(one) !== isNegative
 }
 
 function covers({ names, isFolder }: Pattern, path: string[][]): boolean {

@@ -1,8 +1,8 @@
 // JSON that a stranger sent: strictly UTF-8, and small enough to be copied and validated on the event loop.
 import { invalidRequest } from '../errors.ts'
 
-/** Enough for the largest body of the API, a whole env. */
-const maxValues = 20_000
+/** A page of a git provider has 100 repositories of up to 200 values. */
+const maxValues = 50_000
 /** Copying deeper values between processes would exceed the stack. */
 const maxDepth = 200
 

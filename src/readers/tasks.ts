@@ -1,5 +1,7 @@
 // What readers do. A task is loaded with its first use; its input and its result are plain data.
 export const tasks = {
+  decideOnPaths: async () => (await import('../domain/watched-paths.ts')).decideOnPaths,
+  firstWatchedPath: async () => (await import('../domain/watched-paths.ts')).firstWatchedPath,
   hook: async () => (await import('../git-providers/hooks.ts')).openDelivery,
   json: async () => (await import('./json-text.ts')).parseJson,
   recipe: async () => (await import('../recipes/index.ts')).readRecipe,

@@ -4,38 +4,13 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openWatchedPaths, type WatchedPaths } from '../../src/domain/watched-paths.ts'
+import { openWatchedPaths } from '../../src/domain/watched-paths.ts'
 import { createRepository } from '../support/git/repository.ts'
 import { temporaryDirectory } from '../support/system/directory.ts'
 
 const names = ['a', 'b', 'ab', 'ba', 'a.c', '.a', 'b-c', 'ü']
-const parts = [
-  '**',
-  '*',
-  'a*',
-  '*b',
-  '?',
-  '?b',
-  '[ab]',
-  '[!a]',
-  '[^b]*',
-  '[a-c].c',
-  '[]a]',
-  '[c-da-bb-]*',
-  '[b-a]',
-  'a**b',
-  ...names,
-]
+const parts = ['**', '*', 'a*', '*b', '?', '?b', '[ab]', '[!a]', '[^b]*', '[a-c].c', '[]a]', 'a**b', ...names]
 const paths = names.flatMap((one) => [one, ...names.flatMap((two) => [`${one}/${two}`, `${one}/${two}/a/b`])])
-
-/** The text of the pattern that decides; null without one. */
-function decided(watched: WatchedPaths, path: string): string | null {
-  const found = watched(path)
-  for (;;) {
-    const step = found.next()
-    if (step.done) return step.value?.text ?? null
-  }
-}
 
 test('a pattern covers the paths that git ignores by it', (t) => {
   const { directory } = createRepository(t)
@@ -60,19 +35,20 @@ test('a pattern covers the paths that git ignores by it', (t) => {
     ]
   })
   for (const pattern of patterns) {
-    const watched = openWatchedPaths([pattern])
+    const covers = openWatchedPaths([pattern])
     // git counts bytes, so that `?` is half of an ü.
     const isPlain = (path: string) => !path.includes('ü') || !/[?[]/.test(pattern)
-    const ours = paths.filter((path) => decided(watched, path) !== null)
+    const ours = paths.filter((path) => covers(path) !== null)
     assert.deepEqual(ours.filter(isPlain), ignored(pattern).filter(isPlain), pattern)
   }
 })
 
 test('the last pattern that covers a path decides, also deep below another one', () => {
   const decisive = openWatchedPaths(['services/api/**', 'lib/**', '!**/*.md', 'lib/KEEP.md'])
-  const found = (path: string) => decided(decisive, path)
+  const found = (path: string) => decisive(path)?.text ?? null
   assert.equal(found('services/api/main.ts'), 'services/api/**')
   assert.equal(found('services/api/docs/deep/README.md'), '!**/*.md')
+  assert.equal(decisive('services/api/docs/deep/README.md')!.isExclusion, true)
   assert.equal(found('lib/KEEP.md'), 'lib/KEEP.md')
   assert.equal(found('services/web/main.ts'), null)
 })
@@ -85,7 +61,7 @@ test('hostile patterns and paths take no longer than others', () => {
     [`${'**/'.repeat(150)}b`, deep],
   ]
   const startedAt = performance.now()
-  for (const [pattern, path] of cases) assert.equal(decided(openWatchedPaths([pattern]), path), null)
+  for (const [pattern, path] of cases) assert.equal(openWatchedPaths([pattern])(path), null)
   // The first one took a regular expression longer than an hour.
   assert.ok(performance.now() - startedAt < 60_000)
 })

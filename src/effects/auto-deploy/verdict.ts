@@ -9,10 +9,12 @@ import type { ServiceRow } from '../../../storage/services.ts'
 import { removeTree } from '../../archive/removal.ts'
 import { asksForNoDeploy } from '../../domain/auto-deploys.ts'
 import { commitOf } from '../../domain/commit-reports.ts'
+import { codeOf } from '../../errors.ts'
 import { type PushedChanges, readPushedChanges } from '../../git/pushed-changes.ts'
 import { parseRepositoryUrl } from '../../git/repository.ts'
 import { reapProcesses } from '../../process-groups.ts'
 import { count } from '../../quantities.ts'
+import { read } from '../../readers/read.ts'
 import { guardDirectory } from '../disk/disk.ts'
 import { accessForService } from '../git-connection/service-access.ts'
 import { waitForCommit } from '../waiting.ts'
@@ -20,7 +22,6 @@ import { baseOf, isUnfinished, isUnread, newestAttempt, versionOf } from './atte
 import { readTags } from './head.ts'
 import { type Places, sharedKey } from './places.ts'
 import type { AutoDeployPorts } from './ports.ts'
-import { firstWatched } from './watched-paths.ts'
 
 interface HeadInput {
   id: string
@@ -143,16 +144,30 @@ async function judgePush(
   if (asksForNoDeploy(message, service.skip_ci === true))
     return { isSkipped: true, reason: 'its message asks for no deploy' }
   if (watched.length === 0) return { isSkipped: false, reason: news }
-  if (paths === null) {
-    const unknown = 'which files it changes is unknown, so it is deployed'
+  const path = paths && (await firstWatched(service, paths, signal))
+  if (path === undefined || paths === null) {
+    const unknown = 'which of its files are watched is unknown, so it is deployed'
     return { isSkipped: false, reason: unknown }
   }
-  const path = await firstWatched(watched, paths)
   if (path !== null) return { isSkipped: false, reason: `it changes ${path}` }
   return {
     isSkipped: true,
     reason: `it changes nothing that is watched, only ${count(paths.length, 'other file')}`,
     ...(former && isUnfinished(former) && { reliesOn: former.id }),
+  }
+}
+
+/** Null without one; undefined if finding it takes too long. */
+async function firstWatched(
+  { id: owner, watch_paths: patterns }: ServiceRow,
+  paths: string[],
+  signal: AbortSignal,
+) {
+  try {
+    return await read('firstWatchedPath', { patterns, paths }, { owner, signal })
+  } catch (error) {
+    if (codeOf(error) === 'too_complex') return undefined
+    throw error
   }
 }
 
