@@ -2,6 +2,8 @@
 import { parseJson } from './json-text.ts'
 import { type ReadOptions, read } from './read.ts'
 
+export { isSmallJson } from './json-text.ts'
+
 /** A text of this size is parsed within a millisecond, whatever it is. */
 export const maxInlineBytes = 16 * 1024
 

@@ -9,6 +9,7 @@ import { type ShellAnswer, ShellMessage, ShellQuery } from '../../api/shell.ts'
 import type { Shell, ShellEvents, ShellPlace } from '../../effects/shells.ts'
 import { conflict, invalidRequest, messageOf } from '../../errors.ts'
 import { duration } from '../../quantities.ts'
+import { isSmallJson } from '../../readers/json.ts'
 import { toProblem } from '../pipeline/problem.ts'
 import { type Call, type CallById, get, tagged, WebSocketUpgrade } from '../pipeline/route.ts'
 import { validate } from '../pipeline/validation.ts'
@@ -236,6 +237,7 @@ function parseMessage(text: string): ShellMessage {
 }
 
 function parseJson(text: string): unknown {
+  if (!isSmallJson(text, 10_000)) throw invalidRequest('a message has too many values')
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -101,6 +101,8 @@ export const borders: Border[] = [
       'src/address-classes.ts',
       'src/process-groups.ts',
       'src/quantities.ts',
+      'src/readers/json.ts',
+      'src/readers/read.ts',
     ],
     types: [],
   },
@@ -124,6 +126,8 @@ export const borders: Border[] = [
       'src/address-check.ts',
       'src/address-classes.ts',
       'src/quantities.ts',
+      'src/readers/json.ts',
+      'src/readers/read.ts',
     ],
     types: [],
   },
@@ -406,8 +410,15 @@ export const borders: Border[] = [
   { of: 'src/*', packages: ['pino'], node: true, values: ['src/*'], types: [] },
 ]
 
+interface Gate {
+  /** A library, or a file of the product. */
+  from: string
+  name?: string
+  gate: string
+}
+
 /** Libraries with side effects, each with the one place that may load it; types may be named elsewhere. */
-export const gates: { from: string; name?: string; gate: string }[] = [
+export const gates: Gate[] = [
   { from: 'lmdb', gate: 'storage/store/store.ts' },
   { from: 'dockerode', gate: 'src/docker/engine/client.ts' },
   { from: 'uWebSockets.js', gate: 'src/http/server/server.ts' },
@@ -416,6 +427,42 @@ export const gates: { from: string; name?: string; gate: string }[] = [
   { from: '@aws-sdk/lib-storage', gate: 'src/object-storage/bucket.ts' },
   { from: 'xstate', name: 'createActor', gate: 'src/supervisor/' },
 ]
+
+/**
+ * What takes as long as a stranger's text likes. The daemon leaves it to readers; the command line reads the
+ * text of its own user.
+ */
+export const readByReaders: { from: string; names?: string[]; also?: string[] }[] = [
+  { from: 'smol-toml', also: ['src/recipes/'] },
+  { from: 'yaml', also: ['src/blueprint/'] },
+  { from: 'src/blueprint/', also: ['src/blueprint/', 'src/cli/'] },
+  {
+    from: 'src/recipes/',
+    names: ['chooseRecipe', 'readFacts', 'readRecipe'],
+    also: ['src/recipes/', 'src/cli/'],
+  },
+  { from: 'src/domain/watched-paths.ts' },
+  { from: 'src/readers/json-text.ts' },
+]
+
+/** Files of the daemon that parse JSON on the event loop, by whose it is. */
+export const jsonOnTheLoop: Record<string, string[]> = {
+  "Berth's own": [
+    'src/berth-builds.ts',
+    'src/docker/build/build-guard.ts',
+    'src/effects/logs/collected-log.ts',
+    'src/host-commands/',
+    'src/http/openapi/document.ts',
+    'src/log-text.ts',
+    'src/server-backup/manifest.ts',
+    'src/version.ts',
+    'storage/',
+  ],
+  "Docker's and HAProxy's": ['src/docker/', 'src/doctor/docker.ts', 'src/edge/access-events.ts'],
+  'of a certificate authority or DNS provider, over TLS': ['src/dns/cloudflare.ts', 'src/edge/acme/'],
+  'at most 16 KiB of a caller': ['src/http/routes/shells.ts'],
+  'in readers': ['src/git-providers/hooks.ts', 'src/readers/', 'src/recipes/', 'src/blueprint/'],
+}
 
 export function covers(pattern: string, path: string): boolean {
   if (pattern.endsWith('/')) return path.startsWith(pattern)

@@ -1,9 +1,9 @@
 // Rules about imports: directions between folders, and the one gate of each library with side effects.
 import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
-import { type Border, borders, covers, gates } from './borders.ts'
-import { type Import, importsOf } from './syntax.ts'
-import { type Finding, product, type Rule, sources } from './tree.ts'
+import { type Border, borders, covers, gates, jsonOnTheLoop, readByReaders } from './borders.ts'
+import { type Import, importsOf, visit } from './syntax.ts'
+import { type Finding, lineAt, product, type Rule, sources } from './tree.ts'
 
 export const importsStayWithinBorders: Rule = (tree) =>
   sources(tree, product).flatMap(([path, text]) => {
@@ -26,6 +26,40 @@ export const librariesHaveOneGate: Rule = (tree) =>
         : []
     }),
   )
+
+export const strangersTextIsReadByReaders: Rule = (tree) =>
+  sources(tree, product)
+    .filter(([path]) => !covers('src/dashboard/', path))
+    .flatMap(([path, text]) => [...loadedOutside(path, text), ...parsedOutside(path, text)])
+
+function loadedOutside(path: string, text: string): Finding[] {
+  if (covers('src/readers/', path)) return []
+  return importsOf(path, text).flatMap((one) => {
+    const loaded = one.from.startsWith('.') ? targetOf(path, one) : packageOf(one.from)
+    const closed = readByReaders.find(
+      ({ from, names, also = [] }) =>
+        (loaded === from || covers(from, loaded)) &&
+        (names === undefined || names.some((name) => one.names.includes(name))) &&
+        !also.some((pattern) => covers(pattern, path)),
+    )
+    return closed && !one.typeOnly ? [{ path, line: one.line, text: `only readers load ${one.from}` }] : []
+  })
+}
+
+function parsedOutside(path: string, text: string): Finding[] {
+  const isListed = ['src/cli/', ...Object.values(jsonOnTheLoop).flat()].some((pattern) =>
+    covers(pattern, path),
+  )
+  const findings: Finding[] = []
+  if (isListed) return findings
+  visit(path, text, {
+    CallExpression({ callee, start }) {
+      if (text.slice(callee.start, callee.end) !== 'JSON.parse') return
+      findings.push({ path, line: lineAt(text, start), text: 'parses JSON on the event loop: use readJson' })
+    },
+  })
+  return findings
+}
 
 export const daemonIsWiredOnce: Rule = (tree) =>
   sources(tree, product).flatMap(([path, text]) => {

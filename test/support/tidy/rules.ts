@@ -12,6 +12,7 @@ export const rules = {
   'folders import only what the architecture allows': imports.importsStayWithinBorders,
   'imports have no cycles, type-only imports included': cycles.importsHaveNoCycles,
   'each library with side effects is loaded in one place': imports.librariesHaveOneGate,
+  'text of strangers is parsed by readers': imports.strangersTextIsReadByReaders,
   'the daemon is wired once': imports.daemonIsWiredOnce,
   'a line has at most 110 columns': budgets.linesAreShort,
   'README has at most 120 lines and 10 KiB': budgets.readmeIsShort,

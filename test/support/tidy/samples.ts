@@ -89,6 +89,28 @@ export const samples: Record<RuleName, Sample> = {
       ),
     ],
   },
+  'text of strangers is parsed by readers': {
+    clean: {
+      'src/readers/tasks.ts': "import { readRecipe } from '../recipes/index.ts'",
+      'src/builders/recipe/recipe.ts': "import { printDockerfile } from '../../recipes/index.ts'",
+      'storage/env.ts': "const row = JSON.parse('{}')",
+    },
+    broken: [
+      broken(
+        { 'src/builders/recipe/recipe.ts': "import { readFacts } from '../../recipes/index.ts'" },
+        'src/builders/recipe/recipe.ts:1 only readers load ../../recipes/index.ts',
+      ),
+      broken(
+        { 'src/http/a.ts': "import { decideOnPaths } from '../domain/watched-paths.ts'" },
+        'src/http/a.ts:1 only readers load ../domain/watched-paths.ts',
+      ),
+      broken({ 'src/http/a.ts': "import { parse } from 'yaml'" }, 'src/http/a.ts:1 only readers load yaml'),
+      broken(
+        { 'src/http/a.ts': 'const body = JSON.parse(text)' },
+        'src/http/a.ts:1 parses JSON on the event loop: use readJson',
+      ),
+    ],
+  },
   'each library with side effects is loaded in one place': {
     clean: {
       'storage/store/store.ts': "import { open } from 'lmdb'",
