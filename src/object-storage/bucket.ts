@@ -29,8 +29,9 @@ const attempts = 4
 const readAttempts = 5
 const readPauseMs = 1000
 const cleanupMs = 30_000
-/** Of 1,000 objects each; a broken server may never end. */
-const maxPages = 1000
+/** Of 200 objects each; a broken server may never end. */
+const maxPages = 5000
+const pageSize = 200
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
@@ -58,7 +59,7 @@ export function openBucket(options: BucketOptions): ObjectStore {
   /** Removes the parts of uploads of that key that never ended. */
   async function removeParts(Key: string, abortSignal: AbortSignal): Promise<void> {
     await ask('list unfinished uploads', abortSignal, async (sdk, client) => {
-      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: Key })
+      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: Key, MaxUploads: pageSize })
       const { Uploads = [] } = await client.send(command, { abortSignal }).catch((error: unknown) => {
         if (isUnsupported(error)) return { Uploads: [] }
         throw error
@@ -137,7 +138,7 @@ export function openBucket(options: BucketOptions): ObjectStore {
           throw new Failure('backup_place_failed', message, 'give the backups a prefix of their own')
         }
         const page = await ask('list', signal, (sdk, client) => {
-          const place = { Bucket, Prefix: keyOf(start), ContinuationToken }
+          const place = { Bucket, Prefix: keyOf(start), ContinuationToken, MaxKeys: pageSize }
           return client.send(new sdk.ListObjectsV2Command(place), { abortSignal: signal })
         })
         for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {

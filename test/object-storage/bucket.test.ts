@@ -72,7 +72,7 @@ test('an answer without an end is cut before it is parsed', async (t) => {
   const listing = store.list('', never)[Symbol.asyncIterator]().next()
   await assert.rejects(listing, {
     code: 'backup_place_failed',
-    message: '127.0.0.1: its answer is larger than 2 MiB',
+    message: '127.0.0.1: its answer is larger than 512 KiB',
   })
   assert.ok(sentBytes < 64 * 1024 * 1024, `${sentBytes} bytes were read`)
 })
@@ -81,7 +81,7 @@ test('pages without an end are not all read', async (t) => {
   const page = '<ListBucketResult><NextContinuationToken>more</NextContinuationToken></ListBucketResult>'
   const store = await serve(t, xml(200, page))
   const listing = store.list('', never)[Symbol.asyncIterator]().next()
-  await assert.rejects(listing, { code: 'backup_place_failed', message: /more than 1000 pages/ })
+  await assert.rejects(listing, { code: 'backup_place_failed', message: /more than 5000 pages/ })
 })
 
 test('a server that does not answer is given up', async (t) => {

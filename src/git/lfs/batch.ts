@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
+import { readJson } from '../../readers/json.ts'
 import { type LfsLimits, parseLfsUrl, requestLfs, toLfsFailure, unreachable } from './request.ts'
 import { Address, type LfsServer } from './server.ts'
 
@@ -41,7 +42,7 @@ export async function locateObjects(
   limits: LfsLimits,
 ): Promise<Map<string, Download>> {
   const response = await ask(server, objects, limits)
-  const parsed = Batch.safeParse(parseJson(response.text))
+  const parsed = Batch.safeParse(await parse(response.body, server))
   if (!parsed.success || (parsed.data.transfer ?? 'basic') !== 'basic')
     throw unreachable(server.url, 'its response is not that of a server of Git LFS')
   const found = new Map(parsed.data.objects.map((one) => [one.oid, one]))
@@ -79,7 +80,7 @@ async function ask(server: LfsServer, objects: LfsObject[], limits: LfsLimits): 
   let answer = await post()
   if (answer.status === 401 && (await server.renew())) answer = await post()
   if (answer.status === 200) return answer
-  const said = z.object({ message: z.string() }).safeParse(parseJson(answer.text))
+  const said = z.object({ message: z.string() }).safeParse(await parse(answer.body, server))
   const reason = [answer.status, said.success ? said.data.message : ''].join(' ').trim()
   const isRefused = [401, 403, 404].includes(answer.status)
   throw unreachable(url, `it answered ${plain(reason, server)}${isRefused ? `; ${server.advice}` : ''}`)
@@ -87,7 +88,7 @@ async function ask(server: LfsServer, objects: LfsObject[], limits: LfsLimits): 
 
 interface Answer {
   status: number
-  text: string
+  body: Buffer
 }
 
 async function readAnswer(response: IncomingMessage, url: URL, { signal }: LfsLimits): Promise<Answer> {
@@ -103,12 +104,12 @@ async function readAnswer(response: IncomingMessage, url: URL, { signal }: LfsLi
   } catch (error) {
     throw toLfsFailure(url, error, signal)
   }
-  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }
+  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks) }
 }
 
-function parseJson(text: string): unknown {
+async function parse(body: Buffer, { url }: LfsServer): Promise<unknown> {
   try {
-    return JSON.parse(text)
+    return await readJson(body, { owner: url.host })
   } catch {
     return null
   }

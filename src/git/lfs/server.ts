@@ -1,7 +1,8 @@
 // Where the files of Git LFS of a repository are, and how its server is asked. The address follows from that
 // of the repository: `.lfsconfig` is written by strangers and could name any other.
 import { z } from 'zod'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
+import { readJson } from '../../readers/json.ts'
 import { type Credentials, createMask, type Mask } from '../credentials.ts'
 import { remoteEnvironment } from '../environment.ts'
 import { GitError, runProgram } from '../process.ts'
@@ -83,7 +84,7 @@ async function askOverSsh(place: LfsPlace): Promise<Omit<LfsServer, 'advice'>> {
   }
   try {
     const output = await (ssh?.key ? withSshKey(ssh.key, repository, run) : run(null))
-    const { href, header } = Address.parse(JSON.parse(output))
+    const { href, header } = Address.parse(await readJson(Buffer.from(output), { owner: hostname }))
     const secrets = Object.values(header).flatMap((value) => [value, value.split(' ').at(-1)!])
     return {
       url: parseLfsUrl(href, new URL(`http://${hostname}`)),
@@ -102,5 +103,5 @@ async function askOverSsh(place: LfsPlace): Promise<Omit<LfsServer, 'advice'>> {
 /** Null for an error that is not the answer of the server. */
 function saidBy(error: unknown): string | null {
   if (error instanceof GitError) return `: ${(error.outputLines.at(-1) ?? '').slice(0, maxReasonLength)}`
-  return error instanceof z.ZodError || error instanceof SyntaxError ? '' : null
+  return error instanceof z.ZodError || codeOf(error) === 'invalid_request' ? '' : null
 }
