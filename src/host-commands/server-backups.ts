@@ -39,6 +39,7 @@ need the key that the server had when they were made.
 `
 
 export const restoreHelp = `usage: berthd restore FILE [--data-dir DIR] [--key-file FILE] [--passphrase]
+                       [--min-free-disk MIB]
 
 Makes a data directory from a backup. The directory must be empty or missing.
 The recovery key is asked for, is one line of standard input, or is in a file:
@@ -46,7 +47,8 @@ The recovery key is asked for, is one line of standard input, or is in a file:
   berthd restore berth-20260102T030405Z.backup.age --data-dir /var/lib/berth
   ssh backup@example.com cat berth.backup.age | berthd restore - --key-file key
 
-With --passphrase, a passphrase is expected in its place.
+With --passphrase, a passphrase is expected in its place. It stops before less space
+is free than --min-free-disk says, 1024 MiB by default.
 `
 
 export const activateHelp = `usage: berthd activate [--data-dir DIR]
@@ -157,7 +159,8 @@ export async function restoreCommand(args: string[], stdin: NodeJS.ReadStream): 
   const secret = await readSecret(stdin, { ...flags, isPiped: file === '-' })
   const unlock: Unlock = flags.passphrase ? { passphrase: secret } : { key: parseRecoveryKey(secret) }
   const dataDir = config['data-dir']
-  const { prefix, created_at, berth_version } = await restoreServer(source, { dataDir, unlock })
+  const options = { dataDir, unlock, minFreeDiskMb: config['min-free-disk'] }
+  const { prefix, created_at, berth_version } = await restoreServer(source, options)
   return [
     `${dataDir} is the server as it was at ${created_at} (Berth ${berth_version}).`,
     `Start it with: berthd --data-dir ${dataDir} --prefix ${prefix}`,
@@ -210,7 +213,11 @@ type Flags = Record<string, { type: 'string' | 'boolean' }>
 
 /** At most one file; the other options are those of the daemon, so that its variables count too. */
 function parse<Own extends Flags>(args: string[], own: Own, help: string) {
-  const common = { 'data-dir': { type: 'string' }, prefix: { type: 'string' } } as const
+  const common = {
+    'data-dir': { type: 'string' },
+    prefix: { type: 'string' },
+    'min-free-disk': { type: 'string' },
+  } as const
   try {
     const { values, positionals } = parseArgs({
       args,

@@ -81,8 +81,15 @@ function paddingAfter(sizeBytes: number): Buffer {
   return Buffer.concat([head, Buffer.alloc(fillBytes, ' '), end])
 }
 
-/** Writes what a backup contains into an empty folder. Throws `backup_invalid` and what the source throws. */
-export async function unpackFolder(source: AsyncIterable<Uint8Array>, folder: string): Promise<Manifest> {
+/**
+ * Writes what a backup contains into an empty folder. Throws `backup_invalid`, `insufficient_storage` for
+ * more than `maxBytes`, and what the source throws.
+ */
+export async function unpackFolder(
+  source: AsyncIterable<Uint8Array>,
+  folder: string,
+  maxBytes: number,
+): Promise<Manifest> {
   const gunzip = createGunzip()
   const entries = extract()
   // Without a listener from the start, the first entry would be lost.
@@ -91,10 +98,13 @@ export async function unpackFolder(source: AsyncIterable<Uint8Array>, folder: st
   piped.catch(() => undefined)
   let manifest: Manifest | null = null
   let files = 0
+  let leftBytes = maxBytes
   try {
     for (;;) {
       const { value: entry, done } = await reading.next()
       if (done) break
+      leftBytes -= entry.header.size ?? 0
+      if (leftBytes < 0) throw noRoom(folder)
       if (manifest === null) manifest = await readManifest(entry)
       else {
         await writeFile(entry, join(folder, ...allowedPath(entry.header)))
@@ -103,10 +113,11 @@ export async function unpackFolder(source: AsyncIterable<Uint8Array>, folder: st
     }
     await piped
   } catch (error) {
+    if (error instanceof Failure) throw error
     // The first error is the cause; the streams after it only report that they were closed.
     const cause = await piped.then(
       () => error,
-      (reason: unknown) => (error instanceof Failure ? error : reason),
+      (reason: unknown) => reason,
     )
     throw /^Z_|ERR_STREAM/.test(codeOf(cause)) || /tar header/.test(messageOf(cause)) ? notOfBerth() : cause
   } finally {
@@ -116,6 +127,12 @@ export async function unpackFolder(source: AsyncIterable<Uint8Array>, folder: st
   const wanted = manifest.parts.reduce((sum, part) => sum + part.files, 0)
   if (files === wanted) return manifest
   throw new Failure('backup_invalid', `the backup has ${files} files instead of ${wanted}`)
+}
+
+/** What is compressed may be a thousand times as large. */
+function noRoom(folder: string): Failure {
+  const message = `there is too little space for the backup where ${folder} is`
+  return new Failure('insufficient_storage', message, 'choose another --data-dir, or a lower --min-free-disk')
 }
 
 type Entry = AsyncIterable<unknown> & { header: Header }

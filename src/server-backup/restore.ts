@@ -1,7 +1,7 @@
 // Makes a data directory from a backup. It grows in a draft folder next to the target and gets its name at
 // the end, so the target is empty or complete. The restored server is held until it is activated.
 import { execFile } from 'node:child_process'
-import { chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chown, mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { holdDirectory } from '../../storage/hold.ts'
@@ -19,7 +19,7 @@ import { type Manifest, tooNew } from './manifest.ts'
  */
 export async function restoreServer(
   source: AsyncIterable<Uint8Array>,
-  { dataDir, unlock }: { dataDir: string; unlock: Unlock },
+  { dataDir, unlock, minFreeDiskMb = 0 }: { dataDir: string; unlock: Unlock; minFreeDiskMb?: number },
 ): Promise<Manifest> {
   const owner = await requireEmpty(dataDir)
   const draft = `${dataDir}.restoring`
@@ -29,7 +29,9 @@ export async function restoreServer(
     for (const name of await readdir(draft)) {
       if (name !== 'lock') await rm(join(draft, name), { recursive: true })
     }
-    const manifest = await unpackFolder(decrypt(source, unlock), draft)
+    const { bavail, bsize } = await statfs(draft)
+    const maxBytes = bavail * bsize - minFreeDiskMb * 1024 ** 2
+    const manifest = await unpackFolder(decrypt(source, unlock), draft, maxBytes)
     await requireUsable(draft, manifest)
     await recordCommand(draft, 'server.restore')
     holdDirectory(draft, { restored_at: new Date().toISOString(), backup_at: manifest.created_at })

@@ -16,7 +16,7 @@ export async function measureStrangers(bench: Bench): Promise<Figure[]> {
   await whenHealthy(berthd)
   const url = `${berthd.url}/api/v1/services/${serviceId}/deploys?limit=20`
   const target = { ...berthd, url }
-  const tail = async () => percentile(await measureLatencies(target, bench.size(10, 2)), 99)
+  const tail = async () => percentile(await measureLatencies(target, bench.size(5, 2)), 99)
   await tail()
   const rounds: { quiet: number; beset: number }[] = []
   for (let round = 0; round < bench.size(3, 1); round++) {

@@ -195,6 +195,20 @@ test('what is wrong with a backup is named, and leaves nothing behind', async (t
   equal(await codeOf(Buffer.alloc(0)), 'backup_invalid')
 })
 
+test('a backup that does not fit leaves nothing behind', async (t) => {
+  const dataDir = await filledServer(t)
+  const key = await newKey(dataDir)
+  const folder = temporaryDirectory(t)
+  await backUp(dataDir, join(folder, 'server.age'))
+  const target = join(folder, 'target')
+  const options = ['--data-dir', target, '--min-free-disk', '1000000000']
+
+  const { err } = await berthd(['restore', join(folder, 'server.age'), ...options], key)
+
+  match(err, /there is too little space for the backup/)
+  deepEqual(readdirSync(folder), ['server.age'])
+})
+
 test('the option of the daemon needs its pipe', async (t) => {
   const dataDir = await filledServer(t)
   await newKey(dataDir)

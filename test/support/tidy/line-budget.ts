@@ -9,7 +9,7 @@ export const lineBudget = {
    * about 60. Automatic deploys take about 1,600, hooks about 1,000, statuses of commits and waits for checks
    * about 1,200, deploy keys and Git LFS about 1,100.
    */
-  product: 89_600,
+  product: 89_850,
   /** Pages of the server (alerts, doctor, backups, places, audit) and of automatic deploys take 2,700. */
   dashboard: 13_050,
 } as const
