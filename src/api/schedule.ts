@@ -7,9 +7,16 @@ import { clearable, text, timestamp } from './parts/fields.ts'
 /** The normal form; undefined if omitted, null if cleared. */
 export const scheduleText = clearable(z.string().max(100))
   .refine((text) => !text || parseSchedule(text) !== null, {
-    error: 'must be five cron fields with a next time, such as 0 3 * * *, or a shortcut such as @daily',
+    error: ({ input }) => scheduleRule(String(input)),
   })
   .transform((text) => text && parseSchedule(text))
+
+/** Names a character that cron does not have, such as the quote of a word processor. */
+function scheduleRule(text: string): string {
+  const rule = 'must be five cron fields with a next time, such as 0 3 * * *, or a shortcut such as @daily'
+  const strange = /[^\w\s*/,?#@-]/u.exec(text)?.[0]
+  return strange === undefined ? rule : `has the character ${strange}: it ${rule}`
+}
 
 export const timeZone = clearable(z.string().max(64)).refine((name) => !name || isTimeZone(name), {
   error: 'must be a time zone name, such as Europe/Berlin',

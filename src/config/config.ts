@@ -66,7 +66,7 @@ export function helpText(): string {
     'usage: berthd [options]',
     '       berthd doctor [options] [--all] [--json]',
     '       berthd reset-password [--data-dir DIR] [--revoke-tokens]',
-    '       berthd backup [FILE]    an encrypted copy of the whole server',
+    '       berthd backup FOLDER    an encrypted copy of the whole server',
     '       berthd backup-key       a new recovery key for backups',
     '       berthd restore FILE     a data directory from a backup',
     '       berthd activate         lets a restored server run its schedules',

@@ -131,6 +131,7 @@ export async function startDaemon({ config, logger, onFatal, onPanic }: DaemonOp
   if (inspector) logger.info({ port: inspector.port }, 'the inspector listens')
   for (const { listener, warning } of clearTextListeners(config)) logger.warn({ listener }, warning)
   if (setupCode !== null) {
+    storage.setupCode.saveAddress(url)
     logger.info('there is no account yet: berthd setup-link prints the link that creates it')
     if (!printsToJournal(process.env))
       process.stdout.write(invitation({ url, code: setupCode, env: process.env }))

@@ -106,6 +106,7 @@ export function patternProblem(pattern: string): string | null {
   if (/[\p{Cc}\\]/u.test(pattern)) return 'has a control character or a backslash'
   if (/^!?\.{1,2}\//.test(pattern))
     return 'must begin at the top of the repository, as in "api/**", without ./'
+  if (pattern.includes('//')) return 'has an empty name between two slashes'
   if (/\[:|\[[^\]]*$/.test(pattern)) return 'has a [ without its ], or a class such as [:alpha:]'
   const isBlank = pattern.trim() !== pattern || /^[!#]?$/.test(pattern)
   if (isBlank || pattern.startsWith('#')) return 'is empty, a comment, or has blanks around it'

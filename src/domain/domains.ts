@@ -64,6 +64,10 @@ function assertHostAlone(typed: string): void {
   if (typed.startsWith('*'))
     throw refused('a domain with * is not supported', 'add each host by its own name')
   if (isIP(typed.replace(/^\[|\]$/g, ''))) throw refused(address)
+  if (/^[^/:?#@]+\/./.test(typed)) {
+    const reason = 'requests are not routed by path, so each service has a host of its own'
+    throw refused(`a domain has no path: ${reason}`, 'such as api.example.com')
+  }
   if (/[/:?#@]/.test(typed)) {
     throw refused('a domain is a host alone, without http://, port or path', hintFor(typed))
   }

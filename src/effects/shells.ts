@@ -128,6 +128,6 @@ export async function containerOf(
   const reason =
     running.length === 0
       ? `no instance of ${name} is running`
-      : `no instance ${place.index} of ${name} is running, but ${known}`
+      : `no instance ${place.index} of ${name} is running, only ${known}`
   throw conflict(reason, `berth status ${name} shows its instances`)
 }

@@ -6,10 +6,10 @@ import { openSetupCode } from '../../storage/access/setup-code.ts'
 import { readConfig } from '../config/config.ts'
 import { Failure } from '../errors.ts'
 
-export const setupLinkHelp = `usage: berthd setup-link [--data-dir DIR] [--listen ADDRESS]
+export const setupLinkHelp = `usage: berthd setup-link [--data-dir DIR]
 
 Prints the link that creates the account of this server. It is valid until the
-account exists. Of --listen, give what the server was started with.
+account exists.
 `
 
 /** Throws `invalid_option`, `not_found`. */
@@ -20,8 +20,10 @@ export async function setupLink(args: string[]): Promise<string> {
   } catch (error) {
     throw new Failure('not_found', (error as Error).message, 'run it as root, or name --data-dir')
   }
-  const code = openSetupCode(directory).read()
-  if (code !== null) return invitation({ url: `http://${listen}`, code, env: process.env })
+  const setupCode = openSetupCode(directory)
+  const code = setupCode.read()
+  const url = setupCode.address() ?? `http://${listen}`
+  if (code !== null) return invitation({ url, code, env: process.env })
   const reason = `${directory} has no setup code: the account exists, or the server has not started yet`
   throw new Failure('not_found', reason, 'berthd reset-password sets a new password for the account')
 }

@@ -9,6 +9,7 @@ const pattern = /^[A-Za-z0-9_-]{24}$/
 
 export function openSetupCode(directory: string) {
   const path = join(directory, 'setup_code')
+  const addressPath = join(directory, 'setup_address')
 
   /** Null for a missing or truncated code: the setup is then refused. */
   function read(): string | null {
@@ -29,6 +30,19 @@ export function openSetupCode(directory: string) {
       createPrivateFile(path, `${code}\n`)
       return code
     },
-    remove: () => rmSync(path, { force: true }),
+    /** Where the server listens that was started last; null before the first start. */
+    address: () => (existsSync(addressPath) ? readFileSync(addressPath, 'utf8').trim() : null),
+    /** On a full disk, the link gets the usual address. */
+    saveAddress(url: string): void {
+      rmSync(addressPath, { force: true })
+      try {
+        createPrivateFile(addressPath, `${url}\n`)
+      } catch {
+        rmSync(addressPath, { force: true })
+      }
+    },
+    remove() {
+      for (const one of [path, addressPath]) rmSync(one, { force: true })
+    },
   }
 }

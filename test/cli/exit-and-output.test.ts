@@ -34,7 +34,7 @@ describe('a command', { concurrency: 4 }, () => {
 
     const ended = await runBerth(t, ['suspend', 'shop'], { env })
 
-    assert.deepEqual(ended, { code: 1, stdout: '', stderr: ` ✘ shop is busy [req-1]\n   ${hint}\n` })
+    assert.deepEqual(ended, { code: 1, stdout: '', stderr: ` ✘ shop is busy\n   ${hint}\n` })
   })
 
   test('names each invalid field', async (t) => {
@@ -46,7 +46,7 @@ describe('a command', { concurrency: 4 }, () => {
 
     const ended = await runBerth(t, ['update', 'shop', '--port', '99999'], { env })
 
-    assert.equal(ended.stderr, ' ✘ two fields are wrong [req-1]\n   port: is too large\n   branch: is odd\n')
+    assert.equal(ended.stderr, ' ✘ two fields are wrong\n   port: is too large\n   branch: is odd\n')
   })
 
   test('ends with 2 on wrong usage, and suggests the nearest name', async (t) => {

@@ -18,7 +18,29 @@ const wrong: Record<string, [message: string, hint: string]> = {
       'berth suspend stops all.',
     'berth scale --help',
   ],
-  'db restore pg2 dump.sql': ["berth db restore takes no argument 'dump.sql'", 'berth db restore NAME'],
+  'db restore pg2 dump.sql': [
+    "berth db restore takes no argument 'dump.sql'",
+    'berth db restore pg2 < dump.sql',
+  ],
+  'db upgrade pg2 17': ["berth db upgrade takes no argument '17'", 'berth db upgrade pg2 --to 17'],
+  'disks backup web a.tar': [
+    "berth disks backup takes no argument 'a.tar'",
+    'berth disks backup web > a.tar',
+  ],
+  'shell web': ["unknown command 'shell'", 'the command is berth ssh'],
+  'exec web -- ls': ["unknown command 'exec'", 'the command is berth ssh'],
+  'rename a b': ["unknown command 'rename'", 'a service keeps its name: berth create NAME'],
+  backup: [
+    "unknown command 'backup'",
+    'a database: berth db backup NAME\na disk: berth disks backup NAME\nall: berth server-backups',
+  ],
+  'update web --type cron_job': [
+    'the type of a service is fixed',
+    'make another one: berth create NAME --type TYPE',
+  ],
+  '-v': ["unknown option '-v'", 'berth --version'],
+  'run web -it -- sh': ["unknown option '-t'", 'a shell in a running instance: berth ssh NAME'],
+  'run web --foo': ["unknown option '--foo'", 'put the command after --: berth run NAME -- COMMAND'],
   'update web --memory 512x': [
     "option '--memory <mib>' argument '512x' is invalid. It must be a whole number of MiB, such as 512, " +
       '512m or 1.5g.',

@@ -36,6 +36,7 @@ test('a pattern that can match nothing is named', () => {
   assert.equal(patternProblem('api/**'), null)
   assert.match(patternProblem('api/**,lib/**')!, /comma: each path is an item/)
   assert.match(patternProblem('./api')!, /without \.\//)
+  assert.match(patternProblem('packages//x/**')!, /an empty name between two slashes/)
   for (const pattern of ['[a', 'a[', '[[:alpha:]]'])
     assert.match(patternProblem(pattern)!, /a \[ without its ]/)
   assert.equal(patternProblem('[]a]*.ts'), null)

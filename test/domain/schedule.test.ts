@@ -1,6 +1,7 @@
 // Schedules: which are valid, and when they are due.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { scheduleText } from '../../src/api/schedule.ts'
 import {
   firstInstantOf,
   instantsOf,
@@ -195,4 +196,9 @@ test('a local time is one instant, none in a gap and two where it repeats', () =
   assert.deepEqual(berlin('2026-10-25T03:00'), [autumn + 2 * hourMs])
   assert.deepEqual([first('2026-03-29T02:00'), first('2026-03-29T02:59')], [spring, spring])
   assert.equal(first('2026-10-25T02:00'), autumn)
+})
+
+test('a character that cron does not have is named', () => {
+  const { error } = scheduleText.safeParse('’0 3 * * *’')
+  assert.match(error!.issues[0]!.message, /^has the character ’: it must be five cron fields/)
 })

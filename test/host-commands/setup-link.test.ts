@@ -81,6 +81,8 @@ test('the command prints the link until the account exists', async (t) => {
   const setupCode = openSetupCode(directory)
   const link = `http://127.0.0.1:7990/setup?code=${setupCode.ensure()}`
   assert.ok((await setupLink(args)).includes(link))
+  setupCode.saveAddress('http://127.0.0.1:23200')
+  assert.match(await setupLink(['--data-dir', directory]), /http:\/\/127\.0\.0\.1:23200\/setup/)
 
   setupCode.remove()
   await assert.rejects(setupLink(args), { code: 'not_found' })

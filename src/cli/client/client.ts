@@ -178,7 +178,8 @@ export async function toFailure(
   return new CliFailure([detail, ...fields.filter((field) => !detail.includes(field))].join('\n'), {
     exitCode: exitCodeOfStatus[status] ?? exitCodes.failed,
     hint: isRefused ? `log in: berth login ${url}` : problem.hint,
-    requestId: problem.request_id,
+    // What the server did wrong is in its log, by this id.
+    requestId: status >= 500 ? problem.request_id : undefined,
     code: problem.code,
     retryAfterSeconds: Number(response.headers.get('retry-after')) || undefined,
   })

@@ -7,6 +7,7 @@ import type { Cli } from '../client/session.ts'
 import type { BerthCommand } from '../command.ts'
 import { orNull } from '../failure.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
+import { createNamed } from '../service/creation.ts'
 import { parseAssignments, readEnvFile, warnOfVariables } from '../service/env-file.ts'
 import { addSettingFlags, collect, parsedSettings } from '../service/setting-flags.ts'
 import { plain } from '../terminal/output.ts'
@@ -42,7 +43,7 @@ export function addCreateCommand(program: BerthCommand): void {
 }
 
 async function createService(cli: Cli, name: string | undefined, options: CreateOptions): Promise<number> {
-  const { client, out } = cli
+  const { out } = cli
   const { deploy, follow } = options
   const settings = parsedSettings({ ...options })
   // Only cron jobs have a schedule.
@@ -64,7 +65,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
     env,
     deploy,
   }
-  const service = await client.call<Service>('POST', '/services', { body })
+  const service = await createNamed(cli, body)
   if (out.isJson) out.json(service)
   else printDone(cli, `${service.name} was created`)
   if (!out.isJson) sayAutoDeploy(cli, service)

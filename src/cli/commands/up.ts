@@ -9,7 +9,8 @@ import type { BerthCommand } from '../command.ts'
 import { findProject } from '../config/project.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import { followUp } from '../follow-up.ts'
-import { findService, isFolderPath } from '../service/resolve-target.ts'
+import { findService } from '../service/creation.ts'
+import { isFolderPath } from '../service/resolve-target.ts'
 import { plain } from '../terminal/output.ts'
 
 interface UpOptions {
@@ -45,7 +46,8 @@ async function up(cli: Cli, first: string | undefined, second: string, options: 
   const { named, folder } = await parseTarget(cli, first, second)
   const project = named === undefined ? findProject(folder) : null
   const name = named ?? project?.service ?? toServiceName(folder)
-  const existing = await findService(cli, name)
+  const found = await findService(cli, name)
+  const existing = found?.state === 'deleting' ? null : found
   printTarget(cli, name, project?.service === undefined ? null : project.path)
   if (existing) assertTakesUploads(existing, options)
   else if (options.type === 'cron_job') throw withoutSchedule(name)

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { isPlainUrl } from '../client/client.ts'
 import { CliFailure, usageFailure } from '../failure.ts'
 import type { Invocation } from '../invocation.ts'
+import { fileProblem } from '../terminal/standard-input.ts'
 import { type Config, defaultUrl, findServer, isServerUrl, parseServerUrl } from './config.ts'
 import type { Project } from './project.ts'
 
@@ -53,7 +54,8 @@ function readToken(path: string, { cwd, stdin }: Place): string {
   try {
     return readFileSync(path === '-' ? stdin.fd! : resolve(cwd, path), 'utf8')
   } catch (error) {
-    throw usageFailure(`cannot read the token from ${path}: ${(error as Error).message}`)
+    const what = `cannot read the token from ${path}: ${fileProblem(error)}`
+    throw usageFailure(what, 'name a file that has it, or save one with berth login')
   }
 }
 

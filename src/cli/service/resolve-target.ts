@@ -3,25 +3,16 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Deploy } from '../../api/deploy.ts'
-import type { Service } from '../../api/service.ts'
 import { deployPath, servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { findProject, whichService } from '../config/project.ts'
 import { CliFailure, exitCodes, usageFailure } from '../failure.ts'
 import { plain } from '../terminal/output.ts'
+import { findService } from './creation.ts'
 
 /** `.`, `./shop`, `/srv/shop`: a path. No service name looks like this. */
 export function isFolderPath(text: string): boolean {
   return /^\.{1,2}$|\//.test(text)
-}
-
-export async function findService({ client }: Cli, name: string): Promise<Service | null> {
-  try {
-    return await client.call<Service>('GET', servicePath(name))
-  } catch (error) {
-    if (error instanceof CliFailure && error.exitCode === exitCodes.notFound) return null
-    throw error
-  }
 }
 
 /** The given name, or the service that `berth up` uses for the folder. Throws a usage failure without one. */

@@ -6,6 +6,7 @@ import { findUsualDockerfile } from '../../domain/dockerfiles.ts'
 import type { Recipe, Settings } from '../../recipes/index.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, interruption, usageFailure, withResumeHint } from '../failure.ts'
+import { createNamed } from '../service/creation.ts'
 import { readable } from '../service/labels.ts'
 import { plain } from '../terminal/output.ts'
 import { phaseLine } from '../terminal/phase-line.ts'
@@ -90,7 +91,7 @@ export async function createForUpload(cli: Cli, name: string, guess: Guess): Pro
   const { type, publishDir, rootDir, reason } = guess
   const body = { name, type, publish_dir: publishDir, root_dir: rootDir }
   const startedAt = Date.now()
-  const service = await cli.client.call<Service>('POST', '/services', { body }).catch((error: unknown) => {
+  const service = await createNamed(cli, body).catch((error: unknown) => {
     throw withResumeHint(error, `nothing was uploaded; to continue: berth up ${name}`)
   })
   const line = { mark: '✔', name: 'creating', detail: `${name}, a ${readable(type)}, ${reason}` }

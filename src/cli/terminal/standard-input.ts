@@ -34,7 +34,7 @@ export async function readFileOrInput(
   const bytes = await readBytes(source, limitMib, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' && hintIfMissing)
       throw usageFailure(`there is no file ${path}`, hintIfMissing)
-    throw error instanceof CliFailure ? error : usageFailure(`cannot read ${path}: ${error.message}`)
+    throw error instanceof CliFailure ? error : usageFailure(`cannot read ${path}: ${fileProblem(error)}`)
   })
   return decode(bytes, path)
 }
@@ -69,6 +69,16 @@ export function openFile({ cwd }: Invocation, path: string): { stream: Readable;
     const file = openSync(resolve(cwd, path), 'r')
     return { stream: createReadStream('', { fd: file }), sizeBytes: fstatSync(file).size }
   } catch (error) {
-    throw usageFailure(`cannot read ${path}: ${(error as Error).message}`)
+    throw usageFailure(`cannot read ${path}: ${fileProblem(error)}`)
   }
+}
+
+export function fileProblem(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  const known: Record<string, string> = {
+    ENOENT: 'there is no such file',
+    EISDIR: 'it is a folder',
+    EACCES: 'you may not read it',
+  }
+  return known[code ?? ''] ?? message
 }

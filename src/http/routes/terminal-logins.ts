@@ -53,7 +53,7 @@ export const terminalLoginRoutes = tagged('Terminal login', [
   post('/auth/cli/{id}/approve', {
     ...accountPost,
     credential: 'session',
-    summary: 'Approves a terminal login, if the code is the one that the terminal shows',
+    summary: 'Approves a terminal login; a person first compares its code with that in the terminal',
     params: TerminalLoginParams,
     body: ApproveTerminalLogin,
     response: TerminalLogin,

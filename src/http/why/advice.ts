@@ -307,10 +307,12 @@ function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advi
   switch (detailOf(deploy, 'reason', '')) {
     case 'listens_locally':
       return advise('listen on 0.0.0.0 instead of 127.0.0.1; manual: /docs/deploys#port')
+    case 'ipv6_only':
+      return advise('listen on 0.0.0.0, or on :: for IPv4 too; manual: /docs/deploys#port')
     case 'wrong_port':
       return adviseSequence(`berth update ${name} --port ${port}`, retryCommand(deploy, name))
     case 'nothing_listens':
-      return adviseTo('listen on 0.0.0.0:$PORT, or', `berth update ${name} --port N`)
+      return adviseOnSilence(deploy, name)
     case 'other_protocol':
     case 'invalid_response': {
       const [condition, other] = protocol === 'h2c' ? ['does not speak', 'http'] : ['speaks only', 'h2c']
@@ -326,6 +328,14 @@ function adviseOnCheck(deploy: FailedDeploy, { name, protocol }: Deployed): Advi
       return adviseTo('it must return 2xx or 3xx', `berth update ${name} --health-path PATH`)
     }
   }
+}
+
+/** A service's type is fixed, so a worker is another one. */
+function adviseOnSilence({ source }: FailedDeploy, name: string): Advice {
+  const update = `berth update ${name} --port N`
+  const from = { git: ' --repo URL', image: ` --image ${source.image}`, archive: '', reuse: '' }[source.kind]
+  const create = `berth create ${name}-worker --type background_worker${from}`
+  return advise(`listen on 0.0.0.0:$PORT, or: ${update}; if it serves nothing: ${create}`, update, create)
 }
 
 /** What only builds pages exits early. A service's type is fixed, so a new one is needed. */

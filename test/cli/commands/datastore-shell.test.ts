@@ -71,11 +71,11 @@ test('a server with a certificate of a custom authority is trusted as by every c
 test('a refusal by the server is printed', async (t) => {
   const hint = 'berth db show shop'
   const busy = await endedBy(t, { refusal: problem(409, 'conflict', 'shop is restarting', { hint }) })
-  assert.deepEqual([busy.code, busy.stderr], [1, ` ✘ shop is restarting [req-1]\n   ${hint}\n`])
+  assert.deepEqual([busy.code, busy.stderr], [1, ` ✘ shop is restarting\n   ${hint}\n`])
 
   const over = await endedBy(t, { refusal: problem(401, 'unauthorized', 'not valid any more') })
   const login = `log in: berth login ${over.url}`
-  assert.deepEqual([over.code, over.stderr], [4, ` ✘ not valid any more [req-1]\n   ${login}\n`])
+  assert.deepEqual([over.code, over.stderr], [4, ` ✘ not valid any more\n   ${login}\n`])
 
   const strange = await endedBy(t, { refusal: { status: 502, body: '<h1>Bad gateway</h1>' } })
   assert.equal(strange.code, 1)

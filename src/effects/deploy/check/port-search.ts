@@ -25,7 +25,7 @@ export type Finding = { port: number } | { advice: PortAdvice } | null
 /** Why the expected port refuses connections, and the port at which the program listens or must listen. */
 export interface PortAdvice {
   message: string
-  facts: { reason: 'wrong_port' | 'listens_locally' | 'nothing_listens'; port: number }
+  facts: { reason: 'wrong_port' | 'listens_locally' | 'ipv6_only' | 'nothing_listens'; port: number }
 }
 
 export interface PortSearch {
@@ -194,8 +194,8 @@ export function createAdvice(listeners: readonly Listener[], expected: AdviceInp
     return advice('nothing_listens', `the instance does not listen on any port: ${needed}`)
   }
   const prefix = `the instance ${whereListening(listeners, port)}`
-  if (listeners.some((listener) => listener.port === port))
-    return advice('listens_locally', `${prefix}: ${needed}`)
+  const own = listeners.find((listener) => listener.port === port)
+  if (own) return advice(own.isLoopback ? 'listens_locally' : 'ipv6_only', `${prefix}: ${needed}`)
   const reachable = listeners.filter(({ isLoopback }) => !isLoopback)
   const [first, ...others] = reachable.length > 0 ? reachable : listeners
   const served = [first!, ...others].find((listener) => !isSide(listener.port)) ?? first!
