@@ -24,6 +24,7 @@ export interface ReleaseRecipe {
     library: string
     path: string | null
     variable: string | null
+    base: string
     disk: string
     reason: string
   }[]

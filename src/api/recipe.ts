@@ -48,6 +48,7 @@ export const Recipe = z
           library: z.string().describe('What keeps it, such as `better-sqlite3`.'),
           path: text.describe('Where, in the instances; null if the source does not show it.'),
           variable: text.describe('A variable that names another path.'),
+          base: z.string().describe('What a relative path in the variable is relative to.'),
           disk: z.string().describe('The folder that a disk can cover.'),
           reason: z.string().describe('What keeps its data where, as a sentence.'),
         }),

@@ -19,8 +19,11 @@ export function hasPassword(text: string): boolean {
   return passwordInAddress.test(text) || passwordInWords.test(text)
 }
 
+const secretNames =
+  /(PASS(WD|WORD|PHRASE)?|PWD|SECRET|TOKEN|CREDENTIAL|KEY|AUTH|SALT)S?(_?\d+|_BASE(64)?|_PEM|_HASH)?$/i
+
 export function looksSecret(key: string, value: string): boolean {
-  const isNamed = /(PASS|PASSWD|PASSWORD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIALS?|KEY|KEY_BASE)$/i.test(key)
+  const isNamed = secretNames.test(key)
   const isPlain = /^(true|false|yes|no|\d?)$/i.test(value) || /PUBLIC/i.test(key)
   return (isNamed && !isPlain) || hasPassword(value)
 }
@@ -50,7 +53,7 @@ export function printSecrets(secrets: Secret[]): string {
 
 /** Throws InvalidEnvFile. */
 export function parseSecrets(text: string): Secret[] {
-  return parseEnvFile(text, secretName).map(({ key: name, value }) => {
+  return parseEnvFile(text, { keyPattern: secretName }).map(({ key: name, value }) => {
     const [key = '', service = null] = name.split('.').reverse()
     return { service, key, value }
   })

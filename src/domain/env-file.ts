@@ -17,7 +17,10 @@ interface Variable {
 }
 
 /** Throws InvalidEnvFile, also for a key that comes twice. Takes linear time. */
-export function parseEnvFile(text: string, keyPattern = envKeyPattern): Variable[] {
+export function parseEnvFile(
+  text: string,
+  { keyPattern = envKeyPattern, mayRepeat = false }: { keyPattern?: RegExp; mayRepeat?: boolean } = {},
+): Variable[] {
   if (new TextEncoder().encode(text).length > envFileLimitMib * bytesPerMib) {
     throw new InvalidEnvFile(`it is larger than ${envFileLimitMib} MiB`)
   }
@@ -30,7 +33,7 @@ export function parseEnvFile(text: string, keyPattern = envKeyPattern): Variable
       continue
     }
     const { key, value, end } = parseVariable(text, at, line, keyPattern)
-    if (values.has(key)) throw invalidAt(text, at, `${key} is set a second time`)
+    if (values.has(key) && !mayRepeat) throw invalidAt(text, at, `${key} is set a second time`)
     values.set(key, value)
     at = end + 1
   }

@@ -7,7 +7,7 @@ import { withTimeout } from '../async/with-timeout.ts'
 import { codeOf, Failure, messageOf, RejectedNow, RetryLater } from '../errors.ts'
 import { findAddressProblem, type HostRules } from '../git/remote-host.ts'
 import { duration, size } from '../quantities.ts'
-import { readJson } from '../readers/json.ts'
+import { readAnswer } from '../readers/json.ts'
 import { type ProviderName, providerTitles } from './base-url.ts'
 
 export interface ProviderRequest {
@@ -112,7 +112,7 @@ async function send(
         .once('error', reject)
         .end(body ?? undefined)
     })
-    return await read(title, host, response)
+    return await read(title, host, response, signal)
   } catch (error) {
     if (error instanceof Failure || error instanceof ProviderRejection || signal?.aborted) throw error
     throw unavailable(`could not reach ${title} at ${host}: ${reasonOf(error)}`)
@@ -124,7 +124,12 @@ function assertAllowed(title: string, name: string, address: string, hostRules: 
   if (problem !== null) throw new Failure('invalid_request', `cannot connect to ${title}: ${problem}`)
 }
 
-async function read(title: string, host: string, response: IncomingMessage): Promise<ProviderResponse> {
+async function read(
+  title: string,
+  host: string,
+  response: IncomingMessage,
+  signal: AbortSignal | undefined,
+): Promise<ProviderResponse> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -135,7 +140,7 @@ async function read(title: string, host: string, response: IncomingMessage): Pro
     chunks.push(chunk)
   }
   const { statusCode: status = 0, headers } = response
-  const body = await parseBody(title, host, { status, headers, bytes: Buffer.concat(chunks) })
+  const body = await parseBody(title, host, { status, headers, bytes: Buffer.concat(chunks) }, signal)
   return { status, headers, body }
 }
 
@@ -143,11 +148,13 @@ async function parseBody(
   title: string,
   host: string,
   { status, headers, bytes }: { status: number; headers: IncomingMessage['headers']; bytes: Buffer },
+  signal: AbortSignal | undefined,
 ): Promise<unknown> {
   if (bytes.length === 0) return null
   try {
-    return await readJson(bytes, { owner: host })
-  } catch {
+    return await readAnswer(bytes, { owner: host, signal })
+  } catch (error) {
+    if (codeOf(error) !== 'invalid_request') throw error
     // The error page of a proxy in front of the provider; the status is the fact.
     if (status < 200 || status >= 300) return null
     const type = headers['content-type']?.split(';')[0] ?? 'something'

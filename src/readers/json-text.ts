@@ -1,20 +1,31 @@
 // JSON that a stranger sent: strictly UTF-8, and small enough to be copied and validated on the event loop.
 import { invalidRequest } from '../errors.ts'
 
-/** A page of a git provider has 100 repositories of up to 200 values. A string counts twice. */
-const maxValues = 100_000
+/** The key, the value and the comma of a variable count as three. */
+const maxBodyValues = 10_000
+/** A page of a git provider has 100 repositories of some 500 keys, values and commas. */
+const maxAnswerValues = 100_000
 const maxDepth = 200
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Throws `invalid_request`. Its message never contains a value, because that may be a secret. */
-export function parseJson(bytes: Uint8Array): unknown {
+/** Of a request: its values are validated and stored. Throws `invalid_request`, without any value in it. */
+export function parseBody(bytes: Uint8Array): unknown {
   const text = decode(bytes)
   if (hasLoneSurrogate(text)) {
     throw invalidRequest(
       'the body has an unpaired surrogate: one of \\ud800 to \\udfff without its counterpart',
     )
   }
+  return parseSmall(text, maxBodyValues)
+}
+
+/** Of a server, which may have cut a text. Throws `invalid_request`. */
+export function parseAnswer(bytes: Uint8Array): unknown {
+  return parseSmall(new TextDecoder().decode(bytes), maxAnswerValues)
+}
+
+function parseSmall(text: string, maxValues: number): unknown {
   if (!isSmallJson(text, maxValues))
     throw invalidRequest(`the body has more than ${maxValues} values, or more than ${maxDepth} in each other`)
   try {

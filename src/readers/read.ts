@@ -12,12 +12,11 @@ type TaskName = keyof Tasks
 type Task<Name extends TaskName> = Awaited<ReturnType<Tasks[Name]>>
 
 const program = fileURLToPath(new URL(`./reader${extname(import.meta.url)}`, import.meta.url))
-const readers = new Readers({
-  program,
-  maxReaders: availableParallelism(),
-  maxTaskSeconds: 5,
-  maxHeapMib: 256,
-})
+const limits = { program, maxTaskSeconds: 5, maxHeapMib: 256 }
+const halfOfCores = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
+/** A source is read from a disk, for longer than others may wait. */
+const sourceReaders = new Readers({ ...limits, maxReaders: halfOfCores })
+const textReaders = new Readers({ ...limits, maxReaders: halfOfCores })
 
 /**
  * Runs a task in a reader. Throws what the task throws, `too_complex`, `slow_down` if too many texts of the
@@ -28,5 +27,6 @@ export function read<Name extends TaskName>(
   input: Parameters<Task<Name>>[0],
   options: ReadOptions,
 ): Promise<Awaited<ReturnType<Task<Name>>>> {
+  const readers = name === 'recipe' ? sourceReaders : textReaders
   return readers.run(name, input, options) as Promise<Awaited<ReturnType<Task<Name>>>>
 }

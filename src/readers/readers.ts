@@ -3,8 +3,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Failure, RetryLater } from '../errors.ts'
 import { dropOomProtection } from '../process-groups.ts'
+import { duration } from '../quantities.ts'
 
 export interface ReadersOptions {
   /** The file of the program. It receives an `Order`, and sends `Report`s. */
@@ -94,24 +96,31 @@ export class Readers {
 
   /** Gives waiting jobs to readers that are free. */
   #assign(): void {
-    const readers = [...this.#readers]
-    const busy = new Set(readers.flatMap(({ job }) => job?.owner ?? []))
+    const busy = new Set([...this.#readers].flatMap(({ job }) => job?.owner ?? []))
     for (const [owner, [job, ...rest]] of this.#waiting) {
       if (busy.has(owner)) continue
-      const reader = readers.find((one) => one.job === null) ?? this.#start()
-      if (reader === null) return
+      const free = [...this.#readers].find((one) => one.job === null && one.child.connected)
+      if (!free && this.#readers.size >= this.#options.maxReaders) return
       this.#keep(owner, rest)
       busy.add(owner)
-      this.#begin(reader, job!)
+      try {
+        this.#begin(free ?? this.#start(), job!)
+      } catch (error) {
+        // The system has no more memory, processes or files.
+        job!.end({ error })
+      }
     }
   }
 
   #begin(reader: Reader, job: Job): void {
     clearTimeout(reader.timer)
     reader.job = job
+    const late = tooComplex(`more than ${duration(maxWallMs)}`)
+    reader.timer = setTimeout(() => this.#giveUp(reader, late), maxWallMs)
     reader.child.ref()
     reader.child.channel?.ref()
-    reader.child.send(job.order)
+    // Without a process, its error event follows.
+    if (reader.child.connected) reader.child.send(job.order)
   }
 
   #receive(reader: Reader, report: Report): void {
@@ -123,7 +132,7 @@ export class Readers {
 
   #finish(reader: Reader, outcome: Outcome): void {
     const { job, child, startSeconds } = reader
-    clearInterval(reader.timer)
+    clearTimeout(reader.timer)
     reader.job = null
     // A reader without work does not keep the daemon, or a test, from ending.
     child.unref()
@@ -167,7 +176,8 @@ export class Readers {
     reader.job = null
     this.#stop(reader)
     job?.end({ error })
-    this.#assign()
+    // Where no process can start, all jobs would fail in one turn.
+    setImmediate(() => this.#assign())
   }
 
   #stop(reader: Reader): void {
@@ -176,10 +186,8 @@ export class Readers {
     reader.child.kill('SIGKILL')
   }
 
-  /** Null if there are enough of them. */
-  #start(): Reader | null {
-    const { program, maxReaders, maxHeapMib } = this.#options
-    if (this.#readers.size >= maxReaders) return null
+  #start(): Reader {
+    const { program, maxHeapMib } = this.#options
     const node = [process.execPath, ...process.execArgv, `--max-old-space-size=${maxHeapMib}`, program]
     const child = spawn('prlimit', [`--cpu=${hardLimitSeconds}`, '--core=0', ...node], {
       // The variables of the daemon may have secrets.
@@ -200,15 +208,13 @@ export class Readers {
 
   async #limit(reader: Reader, job: Job): Promise<void> {
     const { maxTaskSeconds } = this.#options
-    const startedAt = performance.now()
     reader.startSeconds = await cpuSecondsOf(reader.child)
-    if (reader.job !== job) return
-    reader.timer = setInterval(async () => {
+    while (reader.job === job) {
+      await delay(checkMs, undefined, { ref: false })
       const seconds = (await cpuSecondsOf(reader.child)) - reader.startSeconds
-      if (reader.job !== job || (seconds < maxTaskSeconds && performance.now() - startedAt < maxWallMs))
-        return
-      this.#giveUp(reader, tooComplex(`more than ${maxTaskSeconds} s`))
-    }, checkMs)
+      if (reader.job === job && seconds >= maxTaskSeconds)
+        this.#giveUp(reader, tooComplex(`more than ${maxTaskSeconds} s`))
+    }
   }
 }
 

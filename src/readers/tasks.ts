@@ -3,7 +3,8 @@ export const tasks = {
   decideOnPaths: async () => (await import('../domain/watched-paths.ts')).decideOnPaths,
   firstWatchedPath: async () => (await import('../domain/watched-paths.ts')).firstWatchedPath,
   hook: async () => (await import('../git-providers/hooks.ts')).openDelivery,
-  json: async () => (await import('./json-text.ts')).parseJson,
+  parseAnswer: async () => (await import('./json-text.ts')).parseAnswer,
+  parseBody: async () => (await import('./json-text.ts')).parseBody,
   recipe: async () => (await import('../recipes/index.ts')).readRecipe,
 }
 

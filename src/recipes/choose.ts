@@ -8,7 +8,8 @@ import { isRefusal, type Reasoned, type Recipe, type Refusal, refuse, type Wishe
 import { findStoredData } from './stored-data/stored-data.ts'
 
 /** Never needed in an image, and of no use to a build. */
-const ignoredAlways = '.git .env .env.* !.env.example Dockerfile* .dockerignore **/.DS_Store'.split(' ')
+const ignoredAlways =
+  '.git .env .env.* !.env.example Dockerfile* .dockerignore berth.secrets.env **/.DS_Store'.split(' ')
 
 export function chooseRecipe(facts: Facts, settings: Partial<Settings> = {}): Recipe | Refusal {
   const processes = readProcfile(facts.app)

@@ -65,6 +65,8 @@ export interface StoredData {
   path: string | null
   /** A variable of the env that names another path. */
   variable: string | null
+  /** What a relative path in the variable is relative to. */
+  base: string
   /** The folder that a disk can cover. */
   disk: string
   /** A sentence without a full stop. */

@@ -1,4 +1,4 @@
-// How long the daemon answers nobody while it gets the most hostile input of each kind, once, 40 and 1,000
+// How long the daemon is silent while it gets the most hostile input of each kind, once, 40 and 1,000
 // times at once.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -69,7 +69,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
   if (out.isJson) out.json(service)
   else printDone(cli, `${service.name} was created`)
   if (!out.isJson) sayAutoDeploy(cli, service)
-  if (env.length > 0 && !out.isJson) await warnOfVariables(cli, service.name, { set: env })
+  if (env.length > 0 && !out.isJson) await orNull(warnOfVariables(cli, service.name, { set: env }))
   const first = service.latest_deploy
   if (first && follow) return followUp(cli, first, true)
   printNext(cli, first ? `berth logs --deploy ${first.id} -f` : deployCommand(service))

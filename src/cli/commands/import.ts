@@ -38,7 +38,7 @@ async function importFile(cli: Cli, given: string | undefined, { yes }: { yes?: 
   const folder = dirname(resolve(cwd, file))
   const readEnvFile = (path: string) => {
     const text = readText(resolve(folder, path))
-    return text === null ? null : parseEnvText(text, path)
+    return text === null ? null : parseEnvText(text, path, true)
   }
   const surroundings = {
     env: new Map((readEnvFile('.env') ?? []).map(({ key, value }) => [key, value])),

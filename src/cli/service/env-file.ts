@@ -19,8 +19,9 @@ export async function readSecrets(cli: Cli, path: string): Promise<Secret[]> {
 }
 
 /** `name` is that of the text in error messages. */
-export function parseEnvText(text: string, name: string): EnvVar[] {
-  return parseOrRefuse(text, name, parseEnvFile)
+/** In files of Compose, a key may come again. */
+export function parseEnvText(text: string, name: string, mayRepeat = false): EnvVar[] {
+  return parseOrRefuse(text, name, (whole) => parseEnvFile(whole, { mayRepeat }))
 }
 
 function parseOrRefuse<Parsed>(text: string, name: string, parse: (text: string) => Parsed): Parsed {

@@ -13,16 +13,17 @@ export async function instanceTrouble(cli: Cli, service: string): Promise<string
   const status = await orNull(cli.client.call<ServiceStatus>('GET', `${servicePath(service)}/status`))
   const live = status?.instances.filter(({ role }) => role === 'live') ?? []
   const restarts = live.reduce((sum, { restart_count }) => sum + restart_count, 0)
-  const facts = [status?.reason, restarts > 0 && `${count(restarts, 'restart')} of its instances`]
-  const text = facts.filter(Boolean).join('; ')
-  return text === '' ? [] : [warning(cli, `${text}: berth logs ${service}`)]
+  // Restarts alone may be long ago.
+  if (!status?.reason) return []
+  const counted = restarts > 0 ? `; ${count(restarts, 'restart')} of its instances` : ''
+  return [warning(cli, `${status.reason}${counted}: berth logs ${service}`)]
 }
 
-/** ` ! Instances of shop end repeatedly, since 3m ago: berth alerts show alr-…` */
+/** ` ! Instances of shop end repeatedly, 3m ago: berth alerts show alr-…` */
 export async function openAlerts(cli: Cli, service: string): Promise<string[]> {
   const alerts = await orNull(cli.client.call<Alert[]>('GET', '/alerts', { query: { service } }))
   return (alerts ?? []).map(({ id, title, created_at }) =>
-    warning(cli, `${title}, since ${age(created_at)}: berth alerts show ${id}`),
+    warning(cli, `${title}, ${age(created_at)}: berth alerts show ${id}`),
   )
 }
 

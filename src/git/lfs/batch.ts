@@ -1,9 +1,9 @@
 // Asks a server of Git LFS where the contents of objects are.
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { Failure } from '../../errors.ts'
+import { codeOf, Failure } from '../../errors.ts'
 import { size } from '../../quantities.ts'
-import { readJson } from '../../readers/json.ts'
+import { readAnswer } from '../../readers/json.ts'
 import { type LfsLimits, parseLfsUrl, requestLfs, toLfsFailure, unreachable } from './request.ts'
 import { Address, type LfsServer } from './server.ts'
 
@@ -75,7 +75,7 @@ async function ask(server: LfsServer, objects: LfsObject[], limits: LfsLimits): 
   const headers = { accept: mediaType, 'content-type': mediaType }
   const post = async () => {
     const request = { url, headers, secretHeaders: server.headers(), body }
-    return readAnswer(await requestLfs(request, limits), url, limits)
+    return receiveAnswer(await requestLfs(request, limits), url, limits)
   }
   let answer = await post()
   if (answer.status === 401 && (await server.renew())) answer = await post()
@@ -91,7 +91,7 @@ interface Answer {
   body: Buffer
 }
 
-async function readAnswer(response: IncomingMessage, url: URL, { signal }: LfsLimits): Promise<Answer> {
+async function receiveAnswer(response: IncomingMessage, url: URL, { signal }: LfsLimits): Promise<Answer> {
   const chunks: Buffer[] = []
   let length = 0
   try {
@@ -109,8 +109,9 @@ async function readAnswer(response: IncomingMessage, url: URL, { signal }: LfsLi
 
 async function parse(body: Buffer, { url }: LfsServer): Promise<unknown> {
   try {
-    return await readJson(body, { owner: url.host })
-  } catch {
+    return await readAnswer(body, { owner: url.host })
+  } catch (error) {
+    if (codeOf(error) !== 'invalid_request') throw error
     return null
   }
 }

@@ -2,7 +2,7 @@
 // of the repository: `.lfsconfig` is written by strangers and could name any other.
 import { z } from 'zod'
 import { codeOf, Failure } from '../../errors.ts'
-import { readJson } from '../../readers/json.ts'
+import { readAnswer } from '../../readers/json.ts'
 import { type Credentials, createMask, type Mask } from '../credentials.ts'
 import { remoteEnvironment } from '../environment.ts'
 import { GitError, runProgram } from '../process.ts'
@@ -84,7 +84,7 @@ async function askOverSsh(place: LfsPlace): Promise<Omit<LfsServer, 'advice'>> {
   }
   try {
     const output = await (ssh?.key ? withSshKey(ssh.key, repository, run) : run(null))
-    const { href, header } = Address.parse(await readJson(Buffer.from(output), { owner: hostname }))
+    const { href, header } = Address.parse(await readAnswer(Buffer.from(output), { owner: hostname }))
     const secrets = Object.values(header).flatMap((value) => [value, value.split(' ').at(-1)!])
     return {
       url: parseLfsUrl(href, new URL(`http://${hostname}`)),

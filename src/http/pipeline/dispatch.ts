@@ -178,10 +178,15 @@ function runHandler(
     const upload = uploadOf(route, request, collect, () => assertStillValid(call.context, call.caller))
     return run(upload.contentLength, () => upload)
   }
-  return collect(async (bytes, client) => {
-    assertStillValid(call.context, call.caller)
-    const sent = route.isPage ? parseForm(request, bytes) : await parseBody(request, bytes, client)
-    return run(bytes, () => validate(route.body ?? noFields, sent), sent)
+  return collect((bytes, client) => {
+    const act = (sent: unknown) => {
+      assertStillValid(call.context, call.caller)
+      return run(bytes, () => validate(route.body ?? noFields, sent), sent)
+    }
+    const sent = route.isPage ? parseForm(request, bytes) : parseBody(request, bytes, client)
+    return sent instanceof Promise
+      ? sent.then((value) => sharedTurns.run(client, () => act(value)))
+      : act(sent)
   })
 }
 

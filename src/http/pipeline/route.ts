@@ -110,7 +110,7 @@ interface Definition<
   body?: Body
   /** By default 1 MiB, and 16 KiB without a credential. */
   bodyLimitBytes?: number
-  /** For a POST that needs no body: any is accepted, and dropped. */
+  /** For a POST that needs no body: one within the limit is accepted, and dropped. */
   ignoresBody?: true
   /** For bodies that are large; the handler gets an `Upload`. */
   upload?: UploadDefinition

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fixed } from '../../api/parts/fields.ts'
 import { messageFor } from '../../api/parts/messages.ts'
 import { Failure, type FailureDetail, invalidRequest } from '../../errors.ts'
-import { maxInlineBytes, readJson } from '../../readers/json.ts'
+import { maxInlineBytes, readBody } from '../../readers/json.ts'
 import type { Request } from '../server/messages.ts'
 import type { Route } from './route.ts'
 
@@ -63,11 +63,11 @@ function codeFor({ code, message }: z.core.$ZodIssue): string {
 
 const formType = 'application/x-www-form-urlencoded'
 
-/** Parses a JSON body; an empty body counts as `{}`. Throws what `readJson` throws. */
+/** Parses a JSON body; an empty body counts as `{}`. Throws what `readBody` throws. */
 export function parseBody(request: Request, bytes: Buffer, owner: string): unknown {
   if (bytes.length === 0) return {}
   assertJsonType(request)
-  return isBlank(bytes) ? {} : readJson(bytes, { owner })
+  return isBlank(bytes) ? {} : readBody(bytes, { owner })
 }
 
 function isBlank(bytes: Buffer): boolean {

@@ -201,7 +201,7 @@ function adviseOnSource(deploy: FailedDeploy, service: Deployed): Advice | null 
     }
     case 'too_complex':
       return adviseTo(
-        'add a Dockerfile to the source, and build by it',
+        'add a Dockerfile to the source, and build with it',
         `berth update ${name} --builder dockerfile`,
       )
     case 'build_failed':
@@ -382,7 +382,7 @@ const causes: Record<string, string> = {
   node_openssl: 'its tools want Node.js 16: update them, or set engines.node to "16" in package.json',
   node_version: 'ask for a version of Node.js that fits, in engines.node of package.json or in .nvmrc',
   package_refused: 'check the name of the package, or set the token that .npmrc names (berth env set)',
-  peer_conflict: 'let versions in package.json fit each other, or write legacy-peer-deps=true into .npmrc',
+  peer_conflict: 'make the versions in package.json compatible, or put legacy-peer-deps=true in .npmrc',
   registry_unreachable: waitForRegistry,
   ssh_dependency: 'a build has no SSH keys: give the dependency its https URL',
   version_missing: 'ask for a version that the registry has',

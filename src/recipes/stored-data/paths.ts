@@ -34,7 +34,9 @@ const sqliteAddress = /^(?:jdbc:)?(?:sqlite3?(?:\+\w{1,20})?|h2:file):(\/*)([^/]
 const fileAddress = /^file:(\/*)([^/].*)$/i
 const variables =
   /(?:\benv\.|\benviron(?:\.get)?[[(]|\bgetenv\(|\bENV(?:\.fetch)?[[(]|\benv\()["'`]?([A-Z][A-Z0-9_]{1,60})/g
-const otherVariables = /^(NODE_ENV|RAILS_ENV|APP_ENV|PORT|HOST|HOME)$/
+/** Others in the same statement hold secrets or settings. */
+const pathVariables =
+  /(^|_)(PATH|DIR|DIRECTORY|FOLDER|FILE|FILENAME|DB|DATABASE|SQLITE|STORAGE|UPLOADS?|MEDIA|DATA|URL|URI)(_|$)/
 /** What leads from the file that has the text, and not from the working folder. */
 const ownFolder = /\b__dirname\b|\bimport\.meta\b|\b__file__\b|\b__DIR__\b|\b__dir__\b/
 
@@ -109,7 +111,7 @@ function lastStatement(text: string): string {
 
 function resolvePath(program: Program, { value, before }: Literal, home: Home): FoundPath {
   const named = [...before.matchAll(variables)].map(([, name = '']) => name)
-  const variable = named.findLast((name) => !otherVariables.test(name)) ?? null
+  const variable = named.findLast((name) => pathVariables.test(name)) ?? null
   const [placeholder = ''] = /^[#$]?\{[^}]*\}/.exec(value) ?? []
   const isJoined = placeholder !== '' || /[+.]\s*$/.test(before)
   const rest = isJoined ? value.slice(placeholder.length).replace(/^\/+/, '') : value

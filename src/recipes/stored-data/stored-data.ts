@@ -71,7 +71,7 @@ function findDatabase(
   if (library.needsFile || isFleeting || usesServer(packages)) return []
   const reason = `${name} keeps its data in files, and the source does not show where`
   const disk = posix.join(home.folder, name.includes('pocketbase') ? 'pb_data' : 'data')
-  return [{ kind: 'database', library: name, path: null, variable: null, disk, reason }]
+  return [{ kind: 'database', library: name, path: null, variable: null, base: home.folder, disk, reason }]
 }
 
 function toDatabase(
@@ -87,14 +87,16 @@ function toDatabase(
   const move = variable ? `let ${variable} name a file in ${disk}` : `let it be in ${disk}`
   const advice = isNamed ? `, next to the code: ${move}` : `: ${move}`
   const reason = `${library} keeps its data in ${where}${isBeside ? advice : ''}`
-  return { kind: 'database', library, path: isNamed ? path : null, variable, disk, reason }
+  // Prisma's files are relative to its schema.
+  const base = library === 'Prisma' ? own : home.folder
+  return { kind: 'database', library, path: isNamed ? path : null, variable, base, disk, reason }
 }
 
 function toFiles(home: Home, { name: library, found: { path, file, variable } }: Uploads): StoredData {
   const isHome = `${home.folder}/`.startsWith(`${path}/`)
   const disk = isHome ? posix.join(home.folder, 'data') : path
   const reason = `${library} keeps uploads in ${path} (${file})${isHome ? ', next to the code' : ''}`
-  return { kind: 'files', library, path, variable, disk, reason }
+  return { kind: 'files', library, path, variable, base: home.folder, disk, reason }
 }
 
 /** Whether a disk there would hide files of the source. */

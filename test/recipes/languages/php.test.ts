@@ -58,7 +58,7 @@ test('extensions are those of the manifest and of the framework that the image d
   const symfony = '{"require":{"symfony/framework-bundle":"7.*"}}'
   assert.match(dockerfileOf({ ...laravel, 'composer.json': symfony }), /^ENV APP_ENV=prod /m)
   const ignore = (source: Record<string, string>) =>
-    recipeOf(source).ignore.filter((line) => /\.env$/.test(line))
+    recipeOf(source).ignore.filter((line) => /^!?\.env$/.test(line))
   assert.deepEqual(ignore({ ...laravel, 'composer.json': symfony }), ['.env', '!.env'])
   assert.deepEqual(ignore(laravel), ['.env'])
   const mapper = '{"require":{"symfony/asset-mapper":"7.*"}}'

@@ -55,7 +55,11 @@ function parsedOutside(path: string, text: string): Finding[] {
   visit(path, text, {
     CallExpression({ callee, start }) {
       if (text.slice(callee.start, callee.end) !== 'JSON.parse') return
-      findings.push({ path, line: lineAt(text, start), text: 'parses JSON on the event loop: use readJson' })
+      findings.push({
+        path,
+        line: lineAt(text, start),
+        text: 'parses JSON on the event loop: use readBody or readAnswer',
+      })
     },
   })
   return findings

@@ -107,7 +107,7 @@ export const samples: Record<RuleName, Sample> = {
       broken({ 'src/http/a.ts': "import { parse } from 'yaml'" }, 'src/http/a.ts:1 only readers load yaml'),
       broken(
         { 'src/http/a.ts': 'const body = JSON.parse(text)' },
-        'src/http/a.ts:1 parses JSON on the event loop: use readJson',
+        'src/http/a.ts:1 parses JSON on the event loop: use readBody or readAnswer',
       ),
     ],
   },

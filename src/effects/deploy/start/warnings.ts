@@ -12,6 +12,8 @@ type StoredData = NonNullable<ReleaseRecipe['stored_data']>[number]
 const serverAddress =
   /^(postgres(ql)?|mysql2?|mariadb|mongodb|mssql|sqlserver|cockroachdb|libsql)(\+\w+)*:\/\//i
 const serverNames = /(^|_)(DB|DATABASE|PG|POSTGRES|MYSQL)_?HOST$/
+/** Never a password, a token or an address with them: the warning is shown to everyone who may read. */
+const plainPath = /^[\w./~+ -]+$/
 const kindNames = /^(DB|DATABASE)_(CONNECTION|CLIENT|TYPE|DIALECT|ENGINE|DRIVER|ADAPTER)$/
 
 /** Also logs them. */
@@ -51,16 +53,16 @@ export function findUncovered(data: StoredData[], env: EnvVar[], disk: string | 
 }
 
 function namesServer(key: string, value: string): boolean {
-  const isOther = kindNames.test(key) && /^(?!sqlite|better-sqlite|libsql)\w/i.test(value)
+  const isOther = kindNames.test(key) && value !== '' && !/sqlite|libsql/i.test(value)
   return serverAddress.test(value) || isOther || (serverNames.test(key) && value !== '')
 }
 
 /** The variable may hold the path of a file or folder, or an address: `file:/data/app.db`. */
-function locate({ library, path, variable, disk, reason }: StoredData, env: EnvVar[]) {
+function locate({ library, path, variable, base, disk, reason }: StoredData, env: EnvVar[]) {
   const value = env.find(({ key }) => key === variable)?.value.trim() ?? ''
   const named = value.replace(/^[\w+]+:(\/\/\/?(?=\/|[^/]))?/, '').replace(/\?.*$/, '')
-  if (named === '') return { path, reason, folder: disk }
-  const own = posix.resolve(path === null ? disk : posix.dirname(path), named)
+  if (!plainPath.test(named)) return { path, reason, folder: disk }
+  const own = posix.resolve(base, named)
   const folder = posix.extname(own) === '' ? own : posix.dirname(own)
   const isNext = `${disk}/`.startsWith(`${folder}/`)
   const move = isNext && folder !== disk ? `: let it be in ${disk}` : ''

@@ -8,6 +8,7 @@ const data = {
   library: 'sqlite3',
   path: '/app/data/app.db',
   variable: 'DB_PATH',
+  base: '/app',
   disk: '/app/data',
   reason: 'sqlite3 keeps its data in /app/data/app.db (server.js)',
 }
