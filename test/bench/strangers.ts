@@ -31,7 +31,7 @@ export async function measureStrangers(bench: Bench): Promise<Figure[]> {
   }
   return [
     figure(
-      'p99 of 20 deploys beside 1,000 strangers, relative to a quiet server',
+      'p99 of 20 deploys with 1,000 anonymous connections, relative to an idle server',
       median(rounds.map(({ quiet, beset }) => beset / quiet)),
       '',
       { atMost: 1.2 },
