@@ -27,7 +27,7 @@ function hintFor(storage: Storage, wanted: string): string {
 }
 
 export function assertNotDeleting(row: ServiceRow): void {
-  if (row.deleting) throw conflict(`${row.name} is being deleted`, 'try again in a few seconds')
+  if (row.deleting) throw conflict(`${row.name} is being deleted`)
 }
 
 export function latestDeploy(storage: Storage, serviceId: string): Deploy | null {

@@ -150,8 +150,8 @@ test('--no-follow prints the id and the command that follows it; --json prints t
   assert.deepEqual([left.code, left.stdout, left.stderr], [0, `${succeeded.id}\n`, next])
   assert.deepEqual([json.code, JSON.parse(json.stdout).status], [0, 'pending'])
   assert.deepEqual(
-    asked().map(([method]) => method),
-    ['POST', 'POST'],
+    asked().flatMap(([method, path]) => (method === 'POST' ? [path] : [])),
+    ['/services/nightly/jobs', '/services/nightly/jobs'],
   )
 })
 
