@@ -20,8 +20,10 @@ export interface Entry {
 }
 
 const headerBlock = 'a header'
-/** Read as a whole: 512 KiB hold the event loop for 35 ms. The largest known has 64 KiB in base64. */
+/** Read as a whole. The largest known has 64 KiB in base64. */
 export const extensionLimitBytes = 512 * 1024
+/** More would hold the event loop: 512 KiB have room for 131,072. Archives of real tools have some dozens. */
+const maxExtensionFields = 1000
 const gnuName = 'L'
 const gnuLinkName = 'K'
 const paxOfNext = 'x'
@@ -191,7 +193,8 @@ export function parsePax(data: Buffer): PaxFields {
   const fields: PaxFields = {}
   // One character per byte: parsing takes a third of the time that parsing bytes takes.
   const text = data.toString('latin1')
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0, count = 0; start < text.length; count++) {
+    if (count === maxExtensionFields) throw invalid('has too many fields in an extended header')
     const { key, valueStart, end } = recordAt(text, start)
     addField(fields, key, data.subarray(valueStart, end - 1))
     start = end

@@ -40,15 +40,10 @@ export function isPlainSetting(key: string, value = ''): boolean {
   return plainName.test(key) && !looksSecret(key, value) && /^[\w.:/@,+ -]*$/.test(value)
 }
 
-/** `KEY=value`, or `SERVICE.KEY=value` where services have different values. */
+/** Lines of `SERVICE.KEY=value`: another service with this key may have a value that nobody knows. */
 export function printSecrets(secrets: Secret[]): string {
-  const isShared = ({ key, value }: Secret) =>
-    secrets.every((other) => other.key !== key || other.value === value)
-  const lines = secrets.map((secret) => {
-    const line = toEnvLine(secret)
-    return isShared(secret) ? line : `${secret.service}.${line}`
-  })
-  return `# For: berth apply --secrets ${secretsFile}\n${[...new Set(lines)].join('\n')}\n`
+  const lines = secrets.map((secret) => `${secret.service}.${toEnvLine(secret)}`)
+  return `# For: berth apply --secrets ${secretsFile}\n${lines.join('\n')}\n`
 }
 
 /** Throws InvalidEnvFile. */

@@ -100,6 +100,10 @@ const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: s
     () => zip(extended('L', '../evil\0'), plain, tarEnd),
     invalid("'../evil' has .. in its path"),
   ],
+  'with 1,001 fields in an extended header': [
+    () => zip(extended('x', '6 a=b\n'.repeat(1001)), plain, tarEnd),
+    invalid('the archive has too many fields in an extended header'),
+  ],
   'with an extended header of 2 MiB': [
     () => zip(extended('x', `2097152 a=${'x'.repeat(2_097_141)}\n`), plain, tarEnd),
     invalid('the archive has too much metadata before an entry'),

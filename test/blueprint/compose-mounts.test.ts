@@ -141,13 +141,22 @@ for (const volume of ['media:/media', './media:/media', '/srv/media:/media']) {
   proxy: { image: b, volumes: ["${volume}:ro"] }
 `)
     const reasons = remaining.map(({ what, reason }) => `${what}: ${reason}`)
-    assert.equal(
-      reasons[1],
-      'services.worker.volumes.0: its disk is not that of web: they share no files; one must do both',
-    )
+    const shared = 'they share no files, so one service must do the work of both'
+    assert.equal(reasons[1], `services.worker.volumes.0: its disk is not that of web: ${shared}`)
     assert.match(reasons[2]!, /^services\.proxy\.volumes\.0: .*COPY/)
   })
 }
+
+test('a volume that a service prepares for another is the disk of the other', () => {
+  const { blueprint, remaining } = read(`services:
+  owner: { image: busybox, command: chown -R 1000 /media, volumes: ["media:/media"] }
+  web: { image: a, volumes: ["media:/media"], depends_on: { owner: { condition: service_completed_successfully } } }
+`)
+  assert.deepEqual(Object.keys(blueprint.services!), ['web'])
+  assert.equal(blueprint.services!.web!.disk_mount_path, '/media')
+  const line = remaining.find(({ what }) => what === 'services.web.volumes.0')
+  assert.match(line!.reason, /^the disk begins empty/)
+})
 
 const databases: [image: string, volume: string, line: RegExp][] = [
   [

@@ -44,7 +44,7 @@ export function importCompose(text: string, files: Surroundings): Imported {
   const taken = new Set(Object.keys(services))
   if (taken.size > maxServices) throw new InvalidYaml(`it has more than ${maxServices} services`)
   const aliases = linksOf(services)
-  const context: Context = { compose, files, remark, taken, owners: new Map(), aliases, later: [] }
+  const context: Context = { compose, files, remark, taken, owners: new Map(), aliases, volumes: new Map() }
   const all = Object.entries(services).flatMap(([name, service]) => {
     const at = ['services', name]
     const isOnRequest = isRecord(service) && listOf(service.profiles).length > 0
@@ -54,7 +54,13 @@ export function importCompose(text: string, files: Surroundings): Imported {
     return []
   })
   nameDatabases(all)
-  for (const carryVolumes of context.later) carryVolumes()
+  // A volume of several services is the disk of one that stays.
+  const waited = new Set(all.flatMap(({ waits }) => [...waits]))
+  const isEnding = ([original]: [string, () => void]) => Number(waited.has(original))
+  for (const [, carryVolumes] of [...context.volumes].toSorted(
+    (one, other) => isEnding(one) - isEnding(other),
+  ))
+    carryVolumes()
   const drafts = moveCommandsOfOnce(all, remark)
   const names = new Set(all.map(({ original }) => original))
   for (const draft of drafts.filter(({ kind }) => kind === 'service')) connect(draft, drafts, names, remark)
@@ -82,8 +88,8 @@ interface Context {
   taken: Set<string>
   owners: Map<string, string>
   aliases: Map<string, string[]>
-  /** What needs all services. */
-  later: (() => void)[]
+  /** By service. They need all services. */
+  volumes: Map<string, () => void>
 }
 
 /** The names that `links: [db:database]` gives other services. */
@@ -163,9 +169,7 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   const ordered = { ...others, ...folder, ...(expose === undefined ? {} : { expose }) }
   for (const [key, value] of Object.entries(ordered)) carry(value, [key])
   if (kind !== 'service') becomeDatastore(draft, { service, version, compose, remark })
-  const carryVolumes = () => (volumes === undefined ? undefined : carry(volumes, ['volumes']))
-  if (kind === 'service') carryVolumes()
-  else context.later.push(carryVolumes)
+  if (volumes !== undefined) context.volumes.set(original, () => carry(volumes, ['volumes']))
   return draft
 }
 

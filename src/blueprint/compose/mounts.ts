@@ -77,9 +77,10 @@ const initFolder = /^\/docker-entrypoint-initdb\.d(\/|$)/
 function clientOf(image: string): string | null {
   const [kind] = /mysql|mariadb|postg/.exec(image) ?? []
   if (kind === undefined) return null
-  return kind === 'postg'
-    ? 'psql -U "$POSTGRES_USER" $POSTGRES_DB'
-    : `${kind} -u root -p"$MYSQL_ROOT_PASSWORD" $MYSQL_DATABASE`
+  if (kind === 'postg') return 'psql -U "$POSTGRES_USER" $POSTGRES_DB'
+  if (kind === 'mysql') return 'mysql -u root -p"$MYSQL_ROOT_PASSWORD" $MYSQL_DATABASE'
+  // Its image takes the variables of MySQL too.
+  return 'mariadb -u root -p"$MARIADB_ROOT_PASSWORD$MYSQL_ROOT_PASSWORD" $MARIADB_DATABASE$MYSQL_DATABASE'
 }
 
 /** Null for what is written, or what cannot be known to be only read. */
@@ -185,14 +186,17 @@ function lineFor(mount: Mount, disk: string, draft: Draft, { files, owners, serv
   const owner = owners.get(normalPath(source))
   owners.set(normalPath(source), owner ?? original)
   const shared =
-    owner === undefined ? '' : `its disk is not that of ${owner}: they share no files, so one must do both; `
+    owner === undefined
+      ? ''
+      : `its disk is not that of ${owner}: they share no files, so one service must do the work of both; `
   if (!isInside && type === 'bind' && settingsName.test(target))
     return `${shared}COPY ${source} into the image: a service has one disk, here at ${disk}`
   if (!isInside) {
     const how = `let the app keep them below ${disk}: ${copied}`
     return `${shared}a service has one disk, here at ${disk}, and these files are not on it; ${how}`
   }
-  if (owner !== undefined) return `its disk is not that of ${owner}: they share no files; one must do both`
+  if (owner !== undefined)
+    return `its disk is not that of ${owner}: they share no files, so one service must do the work of both`
   return target === disk ? `the disk begins empty: ${copied}` : `it is in the disk at ${disk}: ${copied}`
 }
 
@@ -228,8 +232,11 @@ function datastoreLine(
   }
   if (/(^\/data|\/postgresql(\/.*)?|\/(redis|valkey)\/data)$/.test(target) && !fileName.test(target)) {
     const stays = `its files stay in ${source || target}, and the datastore begins empty`
-    if (kind === 'redis')
-      return `${stays}: docker compose cp ${original}:/data/dump.rdb . && berth db restore ${name} < dump.rdb`
+    if (kind === 'redis') {
+      const save = `docker compose exec ${original} redis-cli save`
+      const copy = `docker compose cp ${original}:/data/dump.rdb .`
+      return `${stays}: ${save} && ${copy} && berth db restore ${name} < dump.rdb`
+    }
     const { user, database } = login
     const dump = `pg_dump -Fc -U ${quote(user!.value)} ${quote(database!.value)}`
     return `${stays}: docker compose exec -T ${original} ${dump} | berth db restore ${name}`

@@ -20,8 +20,8 @@ export function moveCommandsOfOnce(drafts: Draft[], remark: Remark): Draft[] {
   for (;;) {
     const names = new Set(rest.flatMap((one) => [...one.waits].filter((name) => name !== one.original)))
     const waited = rest.filter(({ original, kind }) => names.has(original) && kind === 'service')
-    const isLast = ({ waits }: Draft) => waited.every(({ original }) => !waits.has(original))
-    const once = waited.find(isLast) ?? waited[0]
+    const isFirst = ({ waits }: Draft) => waited.every(({ original }) => !waits.has(original))
+    const once = waited.find(isFirst) ?? waited[0]
     if (once === undefined) return rest
     rest = rest.filter((one) => one !== once)
     moveCommand(once, rest, remark)

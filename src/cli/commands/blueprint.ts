@@ -1,6 +1,7 @@
 // Blueprints: `berth plan`, `berth apply`, `berth export` and `berth schema`. A blueprint is a berth.yaml.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Wanted } from '../../blueprint/blueprint.ts'
 import type { Plan, RunningService } from '../../blueprint/plan.ts'
 import { type Secret, secretsFile } from '../../blueprint/secrets.ts'
 import { count } from '../../quantities.ts'
@@ -95,7 +96,7 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
     throw new CliFailure(`nothing was changed: ${count(refusals.length, 'thing')} cannot be as the file says`)
   const surplus = options.prune ? state.services.filter(({ name }) => plan.surplus.includes(name)) : []
   if (plan.changes.length + surplus.length === 0) return exitCodes.ok
-  const secrets = await obtainSecrets(cli, plan, options)
+  const secrets = await obtainSecrets(cli, compared, options)
   await agree(cli, plan, options)
   await agreeToPrune(cli, surplus, options)
   // Until the questions are answered, much time can pass.
@@ -118,15 +119,19 @@ async function apply(cli: Cli, file: string, options: ApplyOptions): Promise<num
 /** Each value from the files, or from a prompt that does not show it. */
 async function obtainSecrets(
   cli: Cli,
-  { missing }: Plan,
+  { plan, wanted }: { plan: Plan; wanted: Wanted },
   { secrets = [] }: ApplyOptions,
 ): Promise<Applied['secrets']> {
   const given: Secret[] = []
   for (const path of secrets) given.push(...(await readSecrets(cli, path)))
+  const names = [null, ...wanted.services.map(({ name }) => name)]
+  const stray = given.find(({ service }) => !names.includes(service))
+  if (stray)
+    throw usageFailure(`nothing was changed: ${stray.service}.${stray.key} is of no service of the file`)
   const obtained: Applied['secrets'] = []
   const { secretProblem } = await import('../../blueprint/blueprint.ts')
   const answers = new Map<string, string>()
-  for (const { service, key } of missing) {
+  for (const { service, key } of plan.missing) {
     const lines = given.filter((one) => one.key === key)
     const line = lines.find((one) => one.service === service) ?? lines.find((one) => one.service === null)
     const value = line?.value ?? answers.get(key) ?? (await askForSecret(cli, service, key))

@@ -17,6 +17,8 @@ export interface SharedEntry {
   isRest: boolean
   /** As it was last written. */
   entry: AuditEntry
+  /** Those of its requests that failed after it was shared. */
+  failures: number
   /** Resolves when it is durable. */
   stored: Promise<void>
 }
@@ -26,7 +28,7 @@ export function createAlikeEntries(audit: Pick<Audit, 'newEntry' | 'write'>) {
   const open = new Map<string, SharedEntry>()
 
   function start(key: string, entry: AuditEntry, lifetimeMs: number, isRest = false): SharedEntry {
-    const shared = { key, isRest, entry, stored: audit.write(entry) }
+    const shared = { key, isRest, entry, failures: 0, stored: audit.write(entry) }
     open.set(key, shared)
     const end = () => {
       close(shared)
@@ -73,7 +75,8 @@ export function createAlikeEntries(audit: Pick<Audit, 'newEntry' | 'write'>) {
     ): Promise<void> | undefined {
       const isFailed = outcome.code != null
       const former = shared.entry
-      if (isFailed && (shared.isRest || former.count > 1))
+      if (isFailed) shared.failures++
+      if (isFailed && (shared.isRest || shared.failures < former.count))
         return this.add({ ...entry, ...outcome, id: audit.newEntry().id }).stored
       if (former.finished_at !== null) return undefined
       if (isFailed) close(shared)

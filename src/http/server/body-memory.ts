@@ -50,6 +50,6 @@ export class BodyMemory {
 }
 
 function tooMuch(who: string, limitBytes: number): RetryLater {
-  const message = `the bodies that ${who} may send at a time have ${size(limitBytes)} at most`
+  const message = `${who} may send at most ${size(limitBytes)} of bodies at a time`
   return new RetryLater('slow_down', message, retrySeconds)
 }

@@ -175,6 +175,14 @@ test('a secret that the server would refuse is refused before anything changes',
   assert.equal((await suite.api.call('GET', '/services/a')).status, 404)
 })
 
+test('a secret of a service that the file does not have is refused before anything changes', async (t) => {
+  const { write, berth } = place(t, 'services: { web: { folder: ., secrets: [KEY] } }')
+  write('KEY=a\nwbe.KEY=b\n', 'secrets.env')
+  const { code, stderr } = await berth('apply', '--yes', '--secrets', 'secrets.env')
+  assert.equal(code, 2)
+  assert.match(stderr, /nothing was changed: wbe\.KEY is of no service of the file/)
+})
+
 test('the disk of a service that is pruned stays, and is named before', async (t) => {
   const repository = createRepository(t)
   repository.commit('First', await pageApp('one'))

@@ -7,6 +7,7 @@ import { isAudited } from '../../../src/http/pipeline/audit.ts'
 import type { Route } from '../../../src/http/pipeline/route.ts'
 import { routes } from '../../../src/http/pipeline/routes.ts'
 import { actionOf, subjectPathOf } from '../../../src/http/records/audit-subject.ts'
+import type { Storage } from '../../../storage/index.ts'
 import { type AccountApi, startWithAccount } from '../../support/http/account.ts'
 import { owner } from '../../support/http/session.ts'
 import { eventually, instant } from '../../support/supervisor/supervision.ts'
@@ -175,35 +176,54 @@ test('a token that acts for a minute makes a bounded number of entries', async (
   assert.deepEqual(written.at(-1)!.subject.id, 'job-1')
 })
 
+const conflict = { status: 409, code: 'conflict', finished_at: instant }
+const success = { status: 202, finished_at: instant }
+
+function alikeRestarts({ audit }: Storage) {
+  const alike = createAlikeEntries(audit)
+  return {
+    /** Returns what adds the outcome. */
+    begin() {
+      const entry: AuditEntry = {
+        ...audit.newEntry(),
+        actor: { kind: 'token', id: 'tok-1', name: 'ci' },
+        action: 'service.restart',
+        subject: { kind: 'service', id: 'svc-1', name: 'shop' },
+      }
+      const shared = alike.add(entry)
+      return (outcome: Partial<AuditEntry>) => alike.complete(shared, entry, outcome)
+    },
+    found: () =>
+      audit.page({ limit: 10, actor: 'tok-1' }).records.map(({ status, count }) => [status, count]),
+  }
+}
+
 test('the failure of a request does not hide the success of an alike one', async (t) => {
   const { storage } = await start(t)
-  const alike = createAlikeEntries(storage.audit)
-  const entryOf = () => ({
-    ...storage.audit.newEntry(),
-    actor: { kind: 'token', id: 'tok-1', name: 'ci' } as const,
-    action: 'service.restart',
-    subject: { kind: 'service', id: 'svc-1', name: 'shop' },
-  })
-  const begin = () => {
-    const entry = entryOf()
-    const shared = alike.add(entry)
-    return (outcome: Partial<AuditEntry>) => alike.complete(shared, entry, outcome)
-  }
-  const found = () =>
-    storage.audit.page({ limit: 10, actor: 'tok-1' }).records.map(({ status, count }) => [status, count])
-  const conflict = { status: 409, code: 'conflict', finished_at: instant }
-  const success = { status: 202, finished_at: instant }
+  const { begin, found } = alikeRestarts(storage)
 
   const [alone] = [begin()]
   await alone(conflict)
   const [first, second] = [begin(), begin()]
   await first(conflict)
   await second(success)
-
   assert.deepEqual(found().sort(), [
     [202, 2],
     [409, 1],
     [409, 1],
+  ])
+})
+
+test('alike requests that all fail leave no entry without an outcome', async (t) => {
+  const { storage } = await start(t)
+  const { begin, found } = alikeRestarts(storage)
+
+  const [first, second] = [begin(), begin()]
+  await first(conflict)
+  await second(conflict)
+  assert.deepEqual(found().sort(), [
+    [409, 1],
+    [409, 2],
   ])
 })
 
