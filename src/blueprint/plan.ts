@@ -14,6 +14,7 @@ import {
   referencesIn,
   serviceProperties,
 } from '../domain/env-references.ts'
+import { leftDisk, leftDisks } from '../domain/left-disks.ts'
 import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { brokenRules, type Wanted, type WantedDatastore, type WantedService } from './blueprint.ts'
 import { looksSecret } from './secrets.ts'
@@ -84,7 +85,7 @@ export function makePlan(wanted: Wanted, state: ServerState): Plan {
   const services = referredFirst(wanted.services)
   const changes = [
     ...wanted.datastores.map((one) => compareDatastore(one, byName(state.datastores, one.name))),
-    ...services.map((one) => compareService(one, byName(state.services, one.name))),
+    ...services.map((one) => compareService(one, state)),
   ].filter(({ action, details }) => action === 'create' || details.length > 0)
   const isUnnamed = ({ name }: { name: string }) =>
     !byName(wanted.services, name) && !byName(wanted.datastores, name)
@@ -117,8 +118,10 @@ function byName<One extends { name: string }>(list: One[], name: string): One | 
 
 type Current = RunningService | undefined
 
-function compareService(wanted: WantedService, current: Current): Change {
+function compareService(wanted: WantedService, state: ServerState): Change {
   const { name, type: kind, settings } = wanted
+  const current = byName(state.services, name)
+  const left = current || !settings.disk_mount_path ? null : leftDisk(name, state.disks ?? [])
   const from = (key: SettingName) => (current ? shown(current[key]) : null)
   const details = [
     ...changedSettings(wanted, current).map((key) =>
@@ -133,6 +136,7 @@ function compareService(wanted: WantedService, current: Current): Change {
     ...changedDomains(wanted, current).map(({ domain, redirect_to: target }) =>
       detail(`domain ${domain}`, null, target ? `redirects to ${target}` : 'served', 'immediately'),
     ),
+    ...(left ? [detail('disk', null, `${left.name}, which a former ${name} left`, 'at restart')] : []),
     ...(isUndeployed(current) ? [detail('deploy', null, 'the first one', 'at build')] : []),
   ]
   return { action: current ? 'change' : 'create', noun: 'service', name, kind, details }
@@ -317,15 +321,13 @@ function refersTo({ noun, name, property }: Reference, wanted: Wanted, state: Se
   return !!isThere && properties.includes(property)
 }
 
-/** Disks that a former service of this name left, for one that begins with an empty disk. */
+/** Several disks that former services of this name left, for one that begins with an empty disk. */
 function keptDisks({ name, settings }: WantedService, { services, disks = [] }: ServerState): Kept[] {
-  if (!settings.disk_mount_path || byName(services, name)) return []
-  return disks
-    .filter(({ kept, service_name }) => kept && service_name === name)
-    .map((disk) => ({
-      what: `disk ${disk.name} of a former ${name}, whose new disk begins empty`,
-      removal: `berth disks backup ${disk.name} > FILE, then berth disks restore ${name} < FILE`,
-    }))
+  if (!settings.disk_mount_path || byName(services, name) || leftDisk(name, disks)) return []
+  return leftDisks(name, disks).map((disk) => ({
+    what: `disk ${disk.name} of a former ${name}, whose new disk begins empty`,
+    removal: `berth disks backup ${disk.name} > FILE, then berth disks restore ${name} < FILE`,
+  }))
 }
 
 function* keptOf(wanted: WantedService, current: Current): Iterable<Kept> {

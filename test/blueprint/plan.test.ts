@@ -226,21 +226,36 @@ test('an image that is not deployed automatically is as it always was', () => {
   assert.deepEqual(kept({ ...repository, auto_deploy: false }), ['auto_deploy false of shop'])
 })
 
-test('the disk of a former service is named if a new one of its name begins with an empty disk', () => {
-  const disk = (name: string, kept = true) => ({
-    name: `d-${name}`,
+test('a new service has the disk that a former one of its name left; of several, none', () => {
+  const disk = (name: string, service_name: string, kept = true) => ({
+    name,
     service_id: 'svc-1',
-    service_name: name,
+    service_name,
     kept,
   })
-  const disks = [disk('shop'), disk('other'), disk('web', false)]
-  const wanted = parseBlueprint(
-    'services: { shop: { disk_mount_path: /d }, other: {}, web: { disk_mount_path: /d } }',
+  const disks = [
+    disk('d1', 'shop'),
+    disk('d2', 'other'),
+    disk('d3', 'web', false),
+    disk('d4', 'two'),
+    disk('d5', 'two'),
+  ]
+  const on = '{ disk_mount_path: /d }'
+  const wanted = parseBlueprint(`services: { shop: ${on}, other: {}, web: ${on}, two: ${on} }`)
+  const { changes, kept } = makePlan(wanted, { services: [], datastores: [], disks })
+  const taken = changes.flatMap(({ details }) => details.filter(({ what }) => what === 'disk'))
+  assert.deepEqual(
+    taken.map(({ to }) => to),
+    ['d1, which a former shop left'],
   )
-  const { kept } = makePlan(wanted, { services: [], datastores: [], disks })
-  const what = 'disk d-shop of a former shop, whose new disk begins empty'
-  const removal = 'berth disks backup d-shop > FILE, then berth disks restore shop < FILE'
-  assert.deepEqual(kept, [{ what, removal }])
+  assert.deepEqual(
+    kept.map(({ what }) => what),
+    [
+      'disk d4 of a former two, whose new disk begins empty',
+      'disk d5 of a former two, whose new disk begins empty',
+    ],
+  )
+  assert.equal(kept[0]!.removal, 'berth disks backup d4 > FILE, then berth disks restore two < FILE')
 })
 
 test('the fingerprint is of the file and of what it was compared with, not of a secret', () => {

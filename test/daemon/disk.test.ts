@@ -35,6 +35,14 @@ test('a service with a disk keeps its data across deploys, and never runs two ve
     [disk.name],
   )
   assert.deepEqual(await disks(), [{ ...disk, kept: true }])
+
+  const heir = await createService(t, api, files, { ...settings, kept_disk: disk.name })
+  assert.equal(await fetchPage(api, heir.name, '/count'), 'x\nx\nx\nx\n')
+  const second = { name: `${name}-2`, kept_disk: disk.name }
+  const refused = await api.call('POST', '/services', { ...second, disk_mount_path: '/data' })
+  assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
+  assert.equal((await api.call('POST', '/services', second)).body.errors?.[0].path, 'kept_disk')
+  assert.equal((await api.call('DELETE', `/disks/${disk.name}`)).body.code, 'in_use')
 })
 
 long('a failed version releases the disk when it has stopped; the previous one serves again', async (t) => {

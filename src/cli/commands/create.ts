@@ -15,6 +15,7 @@ import { askText, type Choice, confirm, pick, search } from '../terminal/prompts
 
 interface CreateOptions {
   type?: string
+  keptDisk?: string
   env?: string[]
   envFile?: string
   deploy: boolean
@@ -28,6 +29,10 @@ export function addCreateCommand(program: BerthCommand): void {
     .description('create a service and deploy it; prompts for missing values')
     .option('--type <type>', 'web_service, private_service, background_worker, cron_job or static_site')
   addSettingFlags(command)
+    .option(
+      '--kept-disk <name>',
+      "a disk of `berth disks`; by default the one that a former service of this name left; '' for a new one",
+    )
     .option('--env <KEY=value>', 'a variable; can be repeated; for secrets use --env-file', collect)
     .option('--env-file <file>', 'a file of KEY=value lines; - is stdin')
     .option('--no-deploy', 'only create it')
@@ -62,6 +67,7 @@ async function createService(cli: Cli, name: string | undefined, options: Create
     ...answers,
     ...disk,
     ...schedule,
+    kept_disk: options.keptDisk,
     env,
     deploy,
   }

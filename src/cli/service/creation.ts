@@ -1,9 +1,12 @@
 // Creates a service. One of that name that is being deleted is waited for.
+import type { Disk } from '../../api/disk.ts'
 import type { Service } from '../../api/service.ts'
 import { sleep } from '../../async/sleep.ts'
+import { leftDisk } from '../../domain/left-disks.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
+import { plain } from '../terminal/output.ts'
 import { showStep } from '../terminal/phase-line.ts'
 
 const maxWaitMs = 90_000
@@ -18,8 +21,16 @@ export async function findService({ client }: Cli, name: string): Promise<Servic
   }
 }
 
-export async function createNamed(cli: Cli, body: { name: string }): Promise<Service> {
-  const create = () => cli.client.call<Service>('POST', '/services', { body })
+interface NewService {
+  name: string
+  disk_mount_path?: unknown
+  /** Empty for a new disk; by default what `withLeftDisk` finds. */
+  kept_disk?: string | undefined
+}
+
+export async function createNamed(cli: Cli, body: NewService): Promise<Service> {
+  const create = async () =>
+    cli.client.call<Service>('POST', '/services', { body: await withLeftDisk(cli, body) })
   try {
     return await create()
   } catch (error) {
@@ -29,6 +40,16 @@ export async function createNamed(cli: Cli, body: { name: string }): Promise<Ser
     await untilDeleted(cli, body.name)
     return create()
   }
+}
+
+/** With the disk that a former service of this name left, as a volume of Docker Compose stays. */
+export async function withLeftDisk<Body extends NewService>(cli: Cli, body: Body): Promise<Body> {
+  const { name, disk_mount_path: path, kept_disk: chosen } = body
+  if (!path || chosen !== undefined) return { ...body, kept_disk: chosen || undefined }
+  const disk = leftDisk(name, await cli.client.call<Disk[]>('GET', '/disks'))
+  if (disk === null) return body
+  cli.out.say(`   its disk is ${disk.name}, which a former ${plain(name)} left`)
+  return { ...body, kept_disk: disk.name }
 }
 
 export async function untilDeleted(cli: Cli, name: string): Promise<void> {

@@ -9,7 +9,7 @@ import { ChownDisk, DeleteDiskQuery, Disk, DiskChown, DiskParams } from '../../a
 import { conflict, Failure, notFound } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, del, get, post, tagged } from '../pipeline/route.ts'
-import { findDisk } from '../records/disk-record.ts'
+import { type FoundDisk, findDisk } from '../records/disk-record.ts'
 import { command, requesterOf } from '../records/requester.ts'
 import { finder } from '../records/stored-record.ts'
 import { trashExpiry } from '../records/trash-record.ts'
@@ -75,11 +75,27 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
 }
 
 /** Exists, and is not in the trash. Throws `not_found`, `docker_unavailable`. */
-export async function findPresentDisk(context: HttpContext, nameOrService: string) {
+export async function findPresentDisk(context: HttpContext, nameOrService: string): Promise<FoundDisk> {
   const { name } = await findDisk(context, nameOrService)
   const disk = (await context.observe.disks()).find((one) => one.name === name)
   if (disk && removalOf(context.storage, disk) === null) return disk
   throw notFound('there is no such disk', 'berth disks lists them')
+}
+
+/** Throws `not_found`, `in_use`, `docker_unavailable`. */
+export async function findKeptDisk(context: HttpContext, name: string): Promise<FoundDisk> {
+  const disk = await findPresentDisk(context, name)
+  assertKept(context, disk)
+  return disk
+}
+
+/** Must run in the transaction that gives it to a service, or deletes it. Throws `in_use`, `conflict`. */
+export function assertKept(context: HttpContext, disk: FoundDisk): void {
+  const { storage, diskOf } = context
+  const user = storage.services.list().find((row) => diskOf(row) === disk.name)
+  if (user) throw new Failure('in_use', `it is the disk of the service ${user.name}`)
+  if (isBeingRestored(storage, disk)) throw new Failure('in_use', 'a restore fills it')
+  if (removalOf(storage, disk) !== null) throw conflict('it is already being deleted')
 }
 
 async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<undefined> {
@@ -93,7 +109,6 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
     const hint = `berth delete ${service.name} --delete-disk deletes both`
     throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
   }
-  if (isBeingRestored(storage, disk)) throw new Failure('in_use', 'a restore fills it')
   const removalId = removalOf(storage, disk)
   if (removalId !== null) {
     if (query.purge) await actors.send(removalId, command(call, 'purge'))
@@ -102,9 +117,7 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
   const id = storage.ids.newId('dsk')
   const expiresAt = trashExpiry(context, query.purge)
   const input = { id, disk: disk.name, serviceId, serviceName, expiresAt, at: new Date().toISOString() }
-  const also = () => {
-    if (removalOf(storage, disk) !== null) throw conflict('it is already being deleted')
-  }
+  const also = () => assertKept(context, disk)
   await actors.spawn('disk-removal', id, input, { also, by: requesterOf(call) })
 }
 

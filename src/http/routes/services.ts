@@ -16,7 +16,7 @@ import {
 } from '../../api/service.ts'
 import { type InstanceRole, ServiceLogQuery, ServiceStatus } from '../../api/status.ts'
 import { wantedInstances } from '../../domain/service-types.ts'
-import { conflict, messageOf } from '../../errors.ts'
+import { conflict, invalidField, messageOf } from '../../errors.ts'
 import type { HttpContext } from '../pipeline/context.ts'
 import { type Call, type CallById, del, type Events, get, patch, post, tagged } from '../pipeline/route.ts'
 import { logEvents } from '../pipeline/sse.ts'
@@ -31,6 +31,7 @@ import { deployRequest, previewDeploy, queueDeploy, queueRestart, sourceOf } fro
 import { assertEnvSize, assertNotReferenced } from '../rules/env.ts'
 import { assertHostsFree, changedRow, changeService, checkRow, newRow } from '../rules/service-rules.ts'
 import { rollbackService } from './deploys.ts'
+import { assertKept, findKeptDisk } from './disks.ts'
 import { readsService, runsService } from './record-routes.ts'
 
 const suspendService = (call: CallById) => setFields(call, { suspended: true })
@@ -147,7 +148,10 @@ async function createService(call: Call<unknown, unknown, CreateService>): Promi
   const { context, body, eventId } = call
   const { storage } = context
   const { credentials, ...source } = parseSource(context, body)
-  const row = newRow(body, { id: storage.ids.newId('svc'), at: new Date().toISOString(), ...source })
+  if (body.kept_disk && !body.disk_mount_path) throw invalidField('kept_disk', 'needs disk_mount_path')
+  const disk = body.kept_disk ? await findKeptDisk(context, body.kept_disk) : null
+  const made = { id: storage.ids.newId('svc'), at: new Date().toISOString(), ...source }
+  const row = { ...newRow(body, made), ...(disk && { disk_volume: disk.name }) }
   checkRow(row)
   const vars = body.env ?? []
   assertEnvSize(vars)
@@ -157,6 +161,7 @@ async function createService(call: Call<unknown, unknown, CreateService>): Promi
   const answer = toService(context, row, first && previewDeploy(context, first))
   const also = () => {
     assertHostsFree(context, row, null)
+    if (disk) assertKept(context, disk)
     storage.env.put(row.id, vars)
     storage.credentials.put(row.id, credentials)
   }

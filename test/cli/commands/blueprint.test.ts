@@ -204,11 +204,20 @@ test('the disk of a service that is pruned stays, and is named before', async (t
   write(`services: { files: ${service.replace('}', ', env: { LEVEL: debug, TOKEN: hidden } }')} }`)
   const { stdout } = await berth('plan')
   assert.match(stdout, /^ {4}env LEVEL +debug$/m)
-  assert.ok(stdout.includes(`disk ${disk.name} of a former files, whose new disk begins empty`), stdout)
+  assert.match(stdout, new RegExp(`^ {4}disk +${disk.name}, which a former files left$`, 'm'))
   assert.match(stdout, /^1 service that the file does not name; kept: berth services, /m)
   assert.doesNotMatch(stdout, /hidden|berth delete/)
   await suite.api.call('DELETE', '/services/unrelated')
-  await suite.api.call('DELETE', `/disks/${disk.name}?purge=true`)
+
+  write(`services: { files: { disk_mount_path: /data } }`)
+  assert.match((await berth('apply', '--yes')).stderr, new RegExp(`its disk is ${disk.name}`))
+  await suite.api.call('DELETE', '/services/files')
+  await until('it is deleted', async () => (await suite.api.get('/services')).length === 0)
+  const named = await berth('create', 'files', '--disk', '/data', '--no-deploy')
+  assert.match(named.stderr, new RegExp(`its disk is ${disk.name}`))
+  assert.deepEqual((await suite.api.get('/disks')).map(({ kept }: { kept: boolean }) => kept), [false])
+  await suite.api.call('DELETE', '/services/files?delete_disk=true&purge=true')
+  await until('both are deleted', async () => (await suite.api.get('/disks')).length === 0)
 })
 
 const compose = `services:
