@@ -55,7 +55,7 @@ test('each instance can be opened; one that does not run is refused', async (t) 
 
   const none = await ssh(t, [name, '--instance', '9', '--', 'hostname'])
   assert.deepEqual([none.code, none.stdout], [1, ''])
-  assert.match(none.stderr, /no instance 9 of \S+ is running, but 0, 1\n +berth status/)
+  assert.match(none.stderr, /no instance 9 of \S+ is running, only 0, 1\n +berth status/)
   assert.equal((await ssh(t, ['nonesuch'])).code, 3)
 })
 

@@ -120,7 +120,7 @@ export async function untilAvailable(
   if (out.isJson) out.json(datastore)
   if (datastore.status === 'available') return datastore
   throw new CliFailure(`${datastore.name} ${datastore.status}: ${datastore.error ?? 'it is not available'}`, {
-    hint: `it will be retried automatically; to retry now: berth db restart ${datastore.name}`,
+    hint: datastore.hint ?? undefined,
   })
 }
 

@@ -77,6 +77,8 @@ export function adviseOnDatastore({ error_code: code }: FailedRecord, name: stri
       return advise('free a port of --datastore-ports on the server, or give berthd another range')
     case 'insufficient_storage':
       return adviseTo('free disk space on the server, then', restart)
+    case 'image_not_found':
+      return adviseTo('if there is no such version, delete it and create it with another', `berth db rm ${name}`)
     default:
       return adviseTo('Berth restarts it later; restart it now', restart)
   }

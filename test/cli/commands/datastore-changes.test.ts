@@ -44,8 +44,7 @@ test('db create sends only what was specified', async (t) => {
 
 test('a failed creation ends the command with the reason and the next step', async (t) => {
   const { berth } = await startFakeDatastores(t, () => ({ status: 201, body: lost }))
-  const hint = '   it will be retried automatically; to retry now: berth db restart lost\n'
-  const reported = ` ✘ lost failed: there is no image postgres:99\n${hint}`
+  const reported = ` ✘ lost failed: there is no image postgres:99\n   ${lost.hint}\n`
 
   assert.deepEqual(await berth('db', 'create', 'lost'), { code: 1, stdout: '', stderr: reported })
   const json = await berth('db', 'restart', 'lost', '--json')

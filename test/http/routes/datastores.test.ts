@@ -8,7 +8,7 @@ import { once, waits } from '../../support/machines/machine-run.ts'
 import { filesWith } from '../../support/storage/canary.ts'
 import { eventually } from '../../support/supervisor/supervision.ts'
 
-const noImage = fails('image_missing', 'there is no image postgres:99')
+const noImage = fails('image_not_found', 'there is no image postgres:99')
 const succeeds = async () => ({ at: new Date().toISOString() })
 
 test('a new Postgres has every field, with the defaults', async (t) => {

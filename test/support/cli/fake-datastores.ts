@@ -61,6 +61,8 @@ export const cache = datastore('cache', {
 export const lost = datastore('lost', {
   status: 'failed',
   error: 'there is no image postgres:99',
+  error_code: 'image_not_found',
+  hint: 'if there is no such version, delete it and create it with another: berth db rm lost',
   version: '99',
   host_port: null,
   external_url: null,
