@@ -76,8 +76,8 @@ const settings: [keys: string, fields: object][] = [
   ['build: ., command: [node, "a b"]', { folder: '.', start_command: "node 'a b'" }],
   ['image: a, entrypoint: [./run], command: ["--fast"]', { image: 'a', start_command: './run --fast' }],
   ['image: a, ports: ["80"]', { image: 'a', type: 'web_service', port: 80 }],
-  ['image: a, ports: ["0.0.0.0:8080:80/tcp"]', { image: 'a', type: 'web_service', port: 80 }],
-  ['image: a, ports: [{ target: 80, published: 8080 }]', { image: 'a', type: 'web_service', port: 80 }],
+  ['image: a, ports: ["0.0.0.0:80:80/tcp"]', { image: 'a', type: 'web_service', port: 80 }],
+  ['image: a, ports: [{ target: 80, published: 443 }]', { image: 'a', type: 'web_service', port: 80 }],
   ['image: a, expose: ["9000"]', { image: 'a', type: 'private_service', port: 9000 }],
   [
     'image: a, ports: ["80"], healthcheck: { test: curl -f http://localhost/up || exit 1 }',

@@ -126,8 +126,8 @@ const notHttp = new Set([
 function carryPort(draft: Draft, entry: unknown): Reason {
   const [text = '', suffix = 'tcp'] = String(entry).split('/')
   const parts = text.split(':')
-  const short = { target: parts.pop(), host_ip: parts.slice(0, -1).join(':'), protocol: suffix }
-  const { target, host_ip = '', protocol = 'tcp' } = isRecord(entry) ? entry : short
+  const short = { target: parts.pop(), published: parts.pop(), host_ip: parts.join(':'), protocol: suffix }
+  const { target, published, host_ip = '', protocol = 'tcp' } = isRecord(entry) ? entry : short
   const port = portOf(target)
   if (protocol !== 'tcp') return 'Berth routes HTTP only'
   if (port === 443 && draft.fields.port !== undefined) return 'not needed: Berth serves HTTPS itself'
@@ -138,6 +138,8 @@ function carryPort(draft: Draft, entry: unknown): Reason {
   if (notHttp.has(port)) return `port ${port} is not HTTP: only other services reach it`
   draft.isPublic = !/^127\.|^localhost$|^\[?::1/.test(String(host_ip))
   if (!draft.isPublic) return 'it was open to this host only, so it is a private_service'
+  if (published && !/^(80|443)$/.test(String(published)))
+    return `it gets an address in place of port ${published}`
 }
 
 /** Null for a range, and for what is no port. */
