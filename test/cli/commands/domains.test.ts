@@ -71,7 +71,7 @@ test('a failure prints its reason, the next step and the right exit code', async
   const defaultHost = await berth('domains', 'rm', 'api', 'api.localhost')
   const nobody = await berth('domains', 'none')
 
-  assert.match(taken.stderr, /shop\.example\.com is a domain of shop .*\n.*berth domains rm shop shop/)
+  assert.match(taken.stderr, /shop\.example\.com is a domain of shop\n.*berth domains rm shop shop/)
   assert.match(pasted.stderr, /host alone.*\n {3}write api\.example\.com\n$/)
   assert.match(missing.stderr, /api has no domain shop\.example\.com/)
   assert.match(defaultHost.stderr, /cannot be removed/)
