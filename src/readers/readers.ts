@@ -2,7 +2,6 @@
 // some time after it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure, RetryLater } from '../errors.ts'
 import { dropOomProtection } from '../process-groups.ts'
@@ -61,8 +60,6 @@ const idleMs = 30_000
 const maxReaderSeconds = 20
 /** The kernel ends a reader then, also if its daemon was killed. */
 const hardLimitSeconds = 60
-/** Behind the event loop, and all else that answers requests. */
-const niceness = 5
 
 export class Readers {
   readonly #options: ReadersOptions
@@ -201,7 +198,6 @@ export class Readers {
     child.on('error', (error) => this.#giveUp(reader, error))
     child.on('exit', (code, signal) => this.#giveUp(reader, reasonOf(code, signal)))
     if (child.pid === undefined) return reader
-    setPriority(child.pid, niceness)
     dropOomProtection(child)
     return reader
   }

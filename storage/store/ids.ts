@@ -1,6 +1,6 @@
 // Ids: a three-letter prefix and a monotonic ULID in lower case, so ids sort by creation.
 // When the clock steps back, new ids continue from the newest one.
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid'
 import { StorageError } from './errors.ts'
 
@@ -35,7 +35,8 @@ const pattern = /^[a-z]{3}-[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 /** New ids sort after `newestId`, even if the clock was set back while the server was down. */
 export function createIds(clock: () => number = Date.now, newestId?: string): Ids {
-  const nextUlid = monotonicFactory()
+  // By default, ulid asks the system for each of the 16 characters.
+  const nextUlid = monotonicFactory(() => randomInt(2 ** 32) / 2 ** 32)
   const earliestMs = newestId === undefined ? 1 : idTime(newestId) + 1
   return {
     newId(prefix) {

@@ -4,19 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { parsePax } from '../../src/archive/entries.ts'
-import { packEntries, packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
+import { extended, octal, packEntries, packTar, tarEnd, tarHeader } from '../support/archive/archive.ts'
 import { unpackAndFail } from '../support/archive/unpack.ts'
 
 const invalid = (problem: string) => `archive_invalid: ${problem}`
 const first = { name: 'first', content: 'x' }
 const zip = (...blocks: Buffer[]) => gzipSync(Buffer.concat(blocks))
-const inBlocks = (data: Buffer | string) => {
-  const bytes = Buffer.from(data)
-  return Buffer.concat([bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512)])
-}
-const octal = (size: number) => `${size.toString(8).padStart(11, '0')}\0`
-const extended = (type: string, data: string) =>
-  Buffer.concat([tarHeader({ name: 'x', type, size: octal(Buffer.byteLength(data)) }), inBlocks(data)])
 const plain = tarHeader({ name: 'file' })
 
 const badBytes: Record<string, [archive: () => Buffer | Promise<Buffer>, says: string]> = {

@@ -1,16 +1,18 @@
 // How long the daemon is silent while it gets the most hostile input of each kind, once, 40 and 1,000
 // times at once.
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { packArchive } from '../support/archive/archive.ts'
+import { gzipSync } from 'node:zlib'
+import { extended, packArchive, tarEnd, tarHeader } from '../support/archive/archive.ts'
 import { launchDaemon, type TestDaemon } from '../support/daemon/daemon.ts'
 import type { Scope } from '../support/system/directory.ts'
+import type { Shot } from './programs/sender.ts'
 
 export interface Stall {
   kind: string
@@ -22,7 +24,7 @@ export interface Stall {
 interface Hostile {
   kind: string
   counts: number[]
-  send(index: number): Promise<unknown>
+  shot(count: number): Shot
 }
 
 const mebibyte = 1024 * 1024
@@ -36,10 +38,13 @@ export async function measureStalls(scope: Scope, log: (line: string) => void): 
   const daemon = await launchDaemon()
   scope.after(() => daemon.remove())
   const kinds = await prepare(scope, daemon)
-  const prober = fork(fileURLToPath(new URL('programs/prober.ts', import.meta.url)), [
-    new URL('/healthz', daemon.api.url).href,
-  ])
-  scope.after(() => void prober.kill())
+  const prober = startProgram(scope, 'prober', new URL('/healthz', daemon.api.url).href)
+  // A process of its own: this one reads the log of the daemon, which waits for that.
+  const sender = startProgram(scope, 'sender')
+  const fire = async (shot: Shot) => {
+    sender.send(shot)
+    await once(sender, 'message')
+  }
   const longest = async () => {
     prober.send('take')
     const [longestMs] = (await once(prober, 'message')) as [number | null]
@@ -54,13 +59,20 @@ export async function measureStalls(scope: Scope, log: (line: string) => void): 
   await longest()
   await delay(afterMs)
   note({ kind: 'nothing', count: 1, longestMs: await longest() })
-  for (const { kind, counts, send } of kinds)
+  for (const { kind, counts, shot } of kinds)
     for (const count of counts) {
-      await Promise.all(Array.from({ length: count }, (_, index) => send(index).catch(() => undefined)))
+      await fire(shot(count))
       await delay(afterMs)
       note({ kind, count, longestMs: await longest() })
     }
   return stalls
+}
+
+function startProgram(scope: Scope, name: string, ...args: string[]): ChildProcess {
+  const file = fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
+  const program = fork(file, args, { serialization: 'advanced' })
+  scope.after(() => void program.kill())
+  return program
 }
 
 async function prepare(scope: Scope, { api, dataDir }: TestDaemon): Promise<Hostile[]> {
@@ -78,50 +90,55 @@ async function prepare(scope: Scope, { api, dataDir }: TestDaemon): Promise<Host
     'i.js': '1',
     ...Object.fromEntries(manifests),
   })
+  const fields = extended('x', `502 a=${'b'.repeat(495)}\n`.repeat(1000))
+  const headers = gzipSync(
+    Buffer.concat([
+      ...Array(100)
+        .fill([fields, tarHeader({ name: 'a' })])
+        .flat(),
+      tarEnd,
+    ]),
+  )
+  const numbers = `{"paths":[${'0,'.repeat(8180)}0]}`
+  const watched = '/services/s0/watch-paths/test'
   const patterns = `*[${'a-z'.repeat(168)}]z`
   const comparison = JSON.stringify({
     watch_paths: Array(100).fill(patterns),
     paths: Array(100).fill('A'.repeat(1000)),
   })
-  const send = (path: string, body: string | Buffer, by: string | null, type = 'application/json') =>
-    sendBody(new URL(`/api/v1${path}`, api.url), body, {
-      'content-type': type,
-      ...(by !== null && { authorization: `Bearer ${by}` }),
+  const shots =
+    (
+      by: string | null,
+      body: string | Buffer,
+      pathOf: (index: number) => string,
+      type = 'application/json',
+    ) =>
+    (count: number): Shot => ({
+      urls: Array.from({ length: count }, (_, index) => new URL(`/api/v1${pathOf(index)}`, api.url).href),
+      headers: { 'content-type': type, ...(by !== null && { authorization: `Bearer ${by}` }) },
+      body,
     })
+  const upload = (archive: Buffer) =>
+    shots(token, archive, (index) => `/services/${names[index]}/deploys/upload`, 'application/gzip')
   const counts = [1, 40, 1000]
+  const perService = [1, services]
+  const large = nested(mebibyte)
   return [
-    { kind: 'deploy hook, 1 MiB', counts, send: () => send('/hooks/deploy/x', nested(mebibyte), null) },
-    { kind: 'login, 16 KiB', counts, send: () => send('/auth/login', nested(16 * 1024), null) },
-    { kind: 'delivery, 1 MiB', counts, send: () => send('/hooks/github', nested(mebibyte), null) },
-    { kind: 'nested body, 1 MiB', counts, send: () => send('/services', nested(mebibyte), token) },
-    { kind: 'body of lists, 1 MiB', counts, send: () => send('/services', many(mebibyte), token) },
-    {
-      kind: 'watched paths',
-      counts,
-      send: () => send('/services/s0/watch-paths/test', comparison, token),
-    },
-    {
-      kind: 'workspaces of a source',
-      counts: [1, services],
-      send: (index) => send(`/services/${names[index]}/deploys/upload`, source, token, 'application/gzip'),
-    },
+    { kind: 'deploy hook, 1 MiB', counts, shot: shots(null, large, () => '/hooks/deploy/x') },
+    { kind: 'login, 16 KiB', counts, shot: shots(null, nested(16 * 1024), () => '/auth/login') },
+    { kind: 'delivery, 1 MiB', counts, shot: shots(null, large, () => '/hooks/github') },
+    { kind: 'nested body, 1 MiB', counts, shot: shots(token, large, () => '/services') },
+    { kind: 'body of lists, 1 MiB', counts, shot: shots(token, many(mebibyte), () => '/services') },
+    { kind: 'watched paths', counts, shot: shots(token, comparison, () => watched) },
+    { kind: 'paths that are numbers, 16 KiB', counts, shot: shots(token, numbers, () => watched) },
+    { kind: 'headers of an archive, 50 MiB', counts: perService, shot: upload(headers) },
+    { kind: 'workspaces of a source', counts: perService, shot: upload(source) },
     {
       kind: 'list of a bucket without an end',
       counts: [1, 40],
-      send: () => send('/backup-places/far/test', '{}', token),
+      shot: shots(token, '{}', () => '/backup-places/far/test'),
     },
   ]
-}
-
-function sendBody(url: URL, body: string | Buffer, headers: Record<string, string>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const length = { 'content-length': String(Buffer.byteLength(body)) }
-    request(url, { method: 'POST', agent: false, headers: { ...headers, ...length } }, (response) => {
-      response.resume().once('close', resolve)
-    })
-      .once('error', reject)
-      .end(body)
-  })
 }
 
 async function serveEndlessXml(scope: Scope): Promise<string> {

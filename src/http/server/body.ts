@@ -44,8 +44,9 @@ const firstBufferBytes = 1024
 
 /** The whole body. Throws `payload_too_large`, `slow_down`, and `client_left`. */
 export async function collectBody(source: BodySource, limitBytes: number, hold: BodyHold): Promise<Buffer> {
-  const announcedBytes = contentLengthOf(source.headers, limitBytes) ?? limitBytes
+  const announcedBytes = contentLengthOf(source.headers, limitBytes)
   if (announcedBytes === 0) return Buffer.alloc(0)
+  const maxBytes = announcedBytes ?? limitBytes
   return new Promise((resolve, reject) => {
     // Tiny chunks, each in a buffer of its own, would take many times their size.
     let buffer = Buffer.alloc(0)
@@ -53,11 +54,15 @@ export async function collectBody(source: BodySource, limitBytes: number, hold: 
     let isRefused = false
     const append = (chunk: ArrayBuffer) => {
       const end = sizeBytes + chunk.byteLength
-      if (end > announcedBytes) throw payloadTooLarge(limitBytes)
+      if (end > maxBytes) throw payloadTooLarge(limitBytes)
       if (end > buffer.length) {
-        const larger = Math.min(announcedBytes, Math.max(end, 2 * buffer.length, firstBufferBytes))
+        // A body that does not fit is refused at its first chunk: copying half of it would take time.
+        const larger =
+          announcedBytes ?? Math.min(maxBytes, Math.max(end, 2 * buffer.length, firstBufferBytes))
         hold.grow(larger - buffer.length)
-        buffer = Buffer.concat([buffer], larger)
+        const former = buffer
+        buffer = Buffer.allocUnsafeSlow(larger)
+        former.copy(buffer)
       }
       buffer.set(new Uint8Array(chunk), sizeBytes)
       sizeBytes = end

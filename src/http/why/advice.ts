@@ -78,7 +78,10 @@ export function adviseOnDatastore({ error_code: code }: FailedRecord, name: stri
     case 'insufficient_storage':
       return adviseTo('free disk space on the server, then', restart)
     case 'image_not_found':
-      return adviseTo('if there is no such version, delete it and create it with another', `berth db rm ${name}`)
+      return adviseTo(
+        'if there is no such version, delete it and create it with another',
+        `berth db rm ${name}`,
+      )
     default:
       return adviseTo('Berth restarts it later; restart it now', restart)
   }

@@ -38,5 +38,14 @@ export function tarHeader(fields: { name: string; type?: string; size?: string; 
   return block
 }
 
+export const octal = (size: number) => `${size.toString(8).padStart(11, '0')}\0`
+
+/** An extended header, of the type `x`, `g`, `L` or `K`. */
+export function extended(type: string, data: string): Buffer {
+  const bytes = Buffer.from(data)
+  const padding = Buffer.alloc((512 - (bytes.length % 512)) % 512)
+  return Buffer.concat([tarHeader({ name: 'x', type, size: octal(bytes.length) }), bytes, padding])
+}
+
 /** The end-of-archive marker. */
 export const tarEnd: Buffer = Buffer.alloc(1024)
