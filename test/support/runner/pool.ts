@@ -20,7 +20,7 @@ export interface PoolOptions {
 const home = fileURLToPath(new URL('../../..', import.meta.url))
 const minuteMs = 60_000
 /** Installing the package twice takes a quarter of an hour, building all fixtures of the recipes an hour. */
-const timeoutOf = (file: string) => (file.endsWith('.long.test.ts') ? 90 : 10) * minuteMs
+const timeoutOf = (file: string) => (file.endsWith('.long.test.ts') ? 90 : 20) * minuteMs
 const exitTimeoutMs = minuteMs
 /** Linux copies the page tables of a process for each child. From 2 GiB, a start takes ten times as long. */
 const maxResidentBytes = 600 * 1024 * 1024
