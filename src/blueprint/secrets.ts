@@ -40,7 +40,7 @@ export function isPlainSetting(key: string, value = ''): boolean {
   return plainName.test(key) && !looksSecret(key, value) && /^[\w.:/@,+ -]*$/.test(value)
 }
 
-/** Lines of `SERVICE.KEY=value`: another service with this key may have a value that nobody knows. */
+/** Lines of `SERVICE.KEY=value`: the value of this key in another service may be unknown. */
 export function printSecrets(secrets: Secret[]): string {
   const lines = secrets.map((secret) => `${secret.service}.${toEnvLine(secret)}`)
   return `# For: berth apply --secrets ${secretsFile}\n${lines.join('\n')}\n`

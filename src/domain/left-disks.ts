@@ -1,12 +1,17 @@
 // The disks that deleted services left, for a new service of the same name.
-import type { Disk } from '../api/disk.ts'
 
-export function leftDisks(name: string, disks: Disk[]): Disk[] {
+interface KeptDisk {
+  service_name: string
+  /** Whether its service was deleted. */
+  kept: boolean
+}
+
+export function leftDisks<Disk extends KeptDisk>(name: string, disks: Disk[]): Disk[] {
   return disks.filter(({ kept, service_name }) => kept && service_name === name)
 }
 
 /** Null if there are several. */
-export function leftDisk(name: string, disks: Disk[]): Disk | null {
+export function leftDisk<Disk extends KeptDisk>(name: string, disks: Disk[]): Disk | null {
   const [first = null, ...others] = leftDisks(name, disks)
   return others.length > 0 ? null : first
 }

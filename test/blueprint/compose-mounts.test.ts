@@ -150,7 +150,10 @@ for (const volume of ['media:/media', './media:/media', '/srv/media:/media']) {
 test('a volume that a service prepares for another is the disk of the other', () => {
   const { blueprint, remaining } = read(`services:
   owner: { image: busybox, command: chown -R 1000 /media, volumes: ["media:/media"] }
-  web: { image: a, volumes: ["media:/media"], depends_on: { owner: { condition: service_completed_successfully } } }
+  web:
+    image: a
+    volumes: ["media:/media"]
+    depends_on: { owner: { condition: service_completed_successfully } }
 `)
   assert.deepEqual(Object.keys(blueprint.services!), ['web'])
   assert.equal(blueprint.services!.web!.disk_mount_path, '/media')

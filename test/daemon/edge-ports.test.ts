@@ -38,6 +38,11 @@ for (const kind of ['host', 'container'] as const) {
 
       assert.match(edge.error, new RegExp(`port ${site.port} is in use by another program`))
       assert.equal(edge.serving_since, null)
+      const lines = second.log.filter((line) => line.includes('the edge does not start'))
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line).reason),
+        [edge.error],
+      )
       assert.deepEqual(await statuses(), new Set([200]))
       const first = await site.daemon.api.get('/edge')
       assert.deepEqual([first.status, first.error], ['serving', null])

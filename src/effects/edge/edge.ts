@@ -91,6 +91,8 @@ class EdgeReconciler {
   readonly #generations: GenerationParts
   /** Only the first difference in a run of the daemon causes an upgrade; later ones are reported. */
   #mayUpgrade = true
+  /** Empty after a start. */
+  #reportedFailure = ''
 
   constructor(ports: EdgePorts, { files, rounds, mode, image, docker }: EdgeParts) {
     this.#ports = ports
@@ -103,9 +105,20 @@ class EdgeReconciler {
 
   /** Resolves with the number of the generation that accepts connections and has all routes. */
   async start(signal: AbortSignal): Promise<number> {
-    const { generation } = await ensureGeneration(this.#generations, signal)
-    await this.#rounds.round()
-    return generation
+    try {
+      const { generation } = await ensureGeneration(this.#generations, signal)
+      await this.#rounds.round()
+      this.#reportedFailure = ''
+      return generation
+    } catch (error) {
+      if (!signal.aborted) this.#reportOnce(messageOf(error))
+      throw error
+    }
+  }
+
+  #reportOnce(reason: string): void {
+    if (reason !== this.#reportedFailure) this.#ports.logger.error({ reason }, 'the edge does not start')
+    this.#reportedFailure = reason
   }
 
   /** Resolves when another generation has taken over. Throws `edge_unavailable` if no generation serves. */

@@ -215,7 +215,10 @@ test('the disk of a service that is pruned stays, and is named before', async (t
   await until('it is deleted', async () => (await suite.api.get('/services')).length === 0)
   const named = await berth('create', 'files', '--disk', '/data', '--no-deploy')
   assert.match(named.stderr, new RegExp(`its disk is ${disk.name}`))
-  assert.deepEqual((await suite.api.get('/disks')).map(({ kept }: { kept: boolean }) => kept), [false])
+  assert.deepEqual(
+    (await suite.api.get('/disks')).map(({ kept }: { kept: boolean }) => kept),
+    [false],
+  )
   await suite.api.call('DELETE', '/services/files?delete_disk=true&purge=true')
   await until('both are deleted', async () => (await suite.api.get('/disks')).length === 0)
 })
