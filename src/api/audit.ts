@@ -59,7 +59,11 @@ export const AuditEntry = z
     ),
     code: text.describe('The error code of a request that failed.'),
     exit_code: whole.describe('The exit code of a command in a container.'),
-    count: z.int().describe('More than 1: so many alike requests came within a minute.'),
+    count: z
+      .int()
+      .describe(
+        'How many alike requests the entry stands for: of a minute, or of an hour if there are too many.',
+      ),
     request_id: text.describe('The id of the request, as in the response and in the log.'),
   })
   .meta({ id: 'AuditEntry', description: 'A change, or an attempt, as the audit log has it.' })

@@ -110,7 +110,9 @@ export const Deploy = z
           code: z
             .enum(['volume_without_disk', 'data_without_disk', 'page_fails'])
             .describe('The kind of warning.'),
-          path: z.string().describe('In the instances, where a disk would keep it, or of the page.'),
+          path: z
+            .string()
+            .describe('The folder for a disk, in the instances; with `page_fails`, the path of the page.'),
           reason: z.string().optional().describe('What keeps its data where, with `data_without_disk`.'),
           status: z.int().optional().describe('Of the response, with `page_fails`.'),
         }),

@@ -292,7 +292,7 @@ export const CreateService = z
     type: withDefault(type, 'web_service').describe('web_service by default.'),
     ...givenSettings,
     kept_disk: optional(identifier).describe(
-      'The disk that a deleted service left, with its files. By default a new one.',
+      'The disk that a deleted service left, with its files. Needs `disk_mount_path`. By default a new one.',
     ),
     env: optional(EnvVars).describe('Its env variables.'),
     deploy: withDefault(z.boolean(), true).describe('Queues a first deploy. Default true.'),

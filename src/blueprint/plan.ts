@@ -14,7 +14,7 @@ import {
   referencesIn,
   serviceProperties,
 } from '../domain/env-references.ts'
-import { leftDisk, leftDisks } from '../domain/left-disks.ts'
+import { keptDiskOf, keptDisksOf } from '../domain/kept-disks.ts'
 import { type Setting, type SettingName, serviceSettings, settingNames } from '../domain/service-settings.ts'
 import { brokenRules, type Wanted, type WantedDatastore, type WantedService } from './blueprint.ts'
 import { looksSecret } from './secrets.ts'
@@ -102,7 +102,7 @@ export function makePlan(wanted: Wanted, state: ServerState): Plan {
         .filter(isUnnamed)
         .map(({ name }) => ({ what: `datastore ${name}`, removal: `berth db rm ${name}` })),
       ...wanted.services.flatMap((one) => [...keptOf(one, byName(state.services, one.name))]),
-      ...wanted.services.flatMap((one) => keptDisks(one, state)),
+      ...wanted.services.flatMap((one) => ambiguousDisks(one, state)),
     ],
     surplus,
     in_use: surplus.flatMap((name) => referrersOf(name, wanted, state)),
@@ -121,7 +121,7 @@ type Current = RunningService | undefined
 function compareService(wanted: WantedService, state: ServerState): Change {
   const { name, type: kind, settings } = wanted
   const current = byName(state.services, name)
-  const left = current || !settings.disk_mount_path ? null : leftDisk(name, state.disks ?? [])
+  const left = current || !settings.disk_mount_path ? null : keptDiskOf(name, state.disks ?? [])
   const from = (key: SettingName) => (current ? shown(current[key]) : null)
   const details = [
     ...changedSettings(wanted, current).map((key) =>
@@ -322,9 +322,9 @@ function refersTo({ noun, name, property }: Reference, wanted: Wanted, state: Se
 }
 
 /** Several disks that former services of this name left, for one that begins with an empty disk. */
-function keptDisks({ name, settings }: WantedService, { services, disks = [] }: ServerState): Kept[] {
-  if (!settings.disk_mount_path || byName(services, name) || leftDisk(name, disks)) return []
-  return leftDisks(name, disks).map((disk) => ({
+function ambiguousDisks({ name, settings }: WantedService, { services, disks = [] }: ServerState): Kept[] {
+  if (!settings.disk_mount_path || byName(services, name) || keptDiskOf(name, disks)) return []
+  return keptDisksOf(name, disks).map((disk) => ({
     what: `disk ${disk.name} of a former ${name}, whose new disk begins empty`,
     removal: `berth disks backup ${disk.name} > FILE, then berth disks restore ${name} < FILE`,
   }))

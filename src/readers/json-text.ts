@@ -1,7 +1,7 @@
 // JSON that a stranger sent: strictly UTF-8, and small enough to be copied and validated on the event loop.
 import { invalidRequest } from '../errors.ts'
 
-/** The key, the value and the comma of a variable count as three. */
+/** Each bracket and comma counts: a variable as four. */
 const maxBodyValues = 10_000
 /** A page of a git provider has 100 repositories of some 500 keys, values and commas. */
 const maxAnswerValues = 100_000
@@ -27,7 +27,9 @@ export function parseAnswer(bytes: Uint8Array): unknown {
 
 function parseSmall(text: string, maxValues: number): unknown {
   if (!isSmallJson(text, maxValues))
-    throw invalidRequest(`the body has more than ${maxValues} values, or more than ${maxDepth} in each other`)
+    throw invalidRequest(
+      `the JSON has more than ${maxValues} values, or is nested more than ${maxDepth} levels deep`,
+    )
   try {
     return JSON.parse(text)
   } catch {

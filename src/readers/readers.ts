@@ -77,7 +77,7 @@ export class Readers {
       signal?.throwIfAborted()
       const jobs = this.#waiting.get(owner) ?? []
       if (jobs.length === maxWaiting)
-        throw new RetryLater('slow_down', 'too many texts of this sender wait to be read', 1)
+        throw new RetryLater('slow_down', 'too many requests of this client are waiting', 1)
       const cancel = () => this.#cancel(job, signal!.reason)
       const end = (outcome: Outcome) => {
         signal?.removeEventListener('abort', cancel)

@@ -13,7 +13,7 @@ async function outcomeOf(text: string | Buffer) {
   }
 }
 
-const many = 'the body has more than 10000 values, or more than 200 in each other'
+const many = 'the JSON has more than 10000 values, or is nested more than 200 levels deep'
 const cases: [text: string | Buffer, outcome: unknown][] = [
   ['{"a":[1,"é",null]}', { a: [1, 'é', null] }],
   ['{"a":', 'the body is not valid JSON'],

@@ -70,7 +70,10 @@ export const problemCodes = {
   unsupported_media_type: kind(415, 'The body does not have the Content-Type that this route requires.'),
   too_complex: kind(422, 'Reading the text takes more time or memory than the server gives it.'),
   too_many_attempts: kind(429, 'Too many failed attempts or requested logins; `Retry-After` has the delay.'),
-  slow_down: kind(429, 'Too many requests; `Retry-After` has the delay.'),
+  slow_down: kind(
+    429,
+    'Too many requests, or too much data in them, at a time; `Retry-After` has the delay.',
+  ),
   internal_error: kind(500, 'Internal error; the log of the server has the details under the `request_id`.'),
   docker_error: kind(502, 'Docker refused the request.'),
   git_provider_unavailable: kind(502, 'The Git provider does not respond, or responds with an error.'),

@@ -9,7 +9,7 @@ import { type ComposeText, type Remark, readCompose, type Surroundings } from '.
 import { becomeDatastore, kindOf, nameDatabases } from './datastores.ts'
 import { type Draft, listOf } from './draft.ts'
 import { referToLogins } from './logins.ts'
-import { moveCommandsOfOnce } from './once.ts'
+import { moveOneOffCommands } from './once.ts'
 import { reasonFor } from './reasons.ts'
 import { isOpen, isReferredTo, refer, withReferences } from './references.ts'
 import { readEnvFile, readVariables } from './variables.ts'
@@ -44,7 +44,15 @@ export function importCompose(text: string, files: Surroundings): Imported {
   const taken = new Set(Object.keys(services))
   if (taken.size > maxServices) throw new InvalidYaml(`it has more than ${maxServices} services`)
   const aliases = linksOf(services)
-  const context: Context = { compose, files, remark, taken, owners: new Map(), aliases, volumes: new Map() }
+  const context: Context = {
+    compose,
+    files,
+    remark,
+    taken,
+    owners: new Map(),
+    aliases,
+    pendingMounts: new Map(),
+  }
   const all = Object.entries(services).flatMap(([name, service]) => {
     const at = ['services', name]
     const isOnRequest = isRecord(service) && listOf(service.profiles).length > 0
@@ -56,12 +64,10 @@ export function importCompose(text: string, files: Surroundings): Imported {
   nameDatabases(all)
   // A volume of several services is the disk of one that stays.
   const waited = new Set(all.flatMap(({ waits }) => [...waits]))
-  const isEnding = ([original]: [string, () => void]) => Number(waited.has(original))
-  for (const [, carryVolumes] of [...context.volumes].toSorted(
-    (one, other) => isEnding(one) - isEnding(other),
-  ))
-    carryVolumes()
-  const drafts = moveCommandsOfOnce(all, remark)
+  const rank = ([original]: [string, unknown]) => Number(waited.has(original))
+  const ordered = [...context.pendingMounts].toSorted((one, other) => rank(one) - rank(other))
+  for (const [, carryMounts] of ordered) carryMounts()
+  const drafts = moveOneOffCommands(all, remark)
   const names = new Set(all.map(({ original }) => original))
   for (const draft of drafts.filter(({ kind }) => kind === 'service')) connect(draft, drafts, names, remark)
   remarkUnused(drafts, remark)
@@ -89,7 +95,7 @@ interface Context {
   owners: Map<string, string>
   aliases: Map<string, string[]>
   /** By service. They need all services. */
-  volumes: Map<string, () => void>
+  pendingMounts: Map<string, () => void>
 }
 
 /** The names that `links: [db:database]` gives other services. */
@@ -169,7 +175,7 @@ function toDraft(original: string, service: Record<string, unknown>, context: Co
   const ordered = { ...others, ...folder, ...(expose === undefined ? {} : { expose }) }
   for (const [key, value] of Object.entries(ordered)) carry(value, [key])
   if (kind !== 'service') becomeDatastore(draft, { service, version, compose, remark })
-  if (volumes !== undefined) context.volumes.set(original, () => carry(volumes, ['volumes']))
+  if (volumes !== undefined) context.pendingMounts.set(original, () => carry(volumes, ['volumes']))
   return draft
 }
 

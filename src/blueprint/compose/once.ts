@@ -15,7 +15,7 @@ const sources = [
 ]
 
 /** Without those that run once. */
-export function moveCommandsOfOnce(drafts: Draft[], remark: Remark): Draft[] {
+export function moveOneOffCommands(drafts: Draft[], remark: Remark): Draft[] {
   let rest = drafts
   for (;;) {
     const names = new Set(rest.flatMap((one) => [...one.waits].filter((name) => name !== one.original)))

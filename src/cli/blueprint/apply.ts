@@ -17,7 +17,7 @@ import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { datastorePath, untilAvailable } from '../datastore/datastore.ts'
 import { followUp, printDone, printNext } from '../follow-up.ts'
-import { withLeftDisk } from '../service/creation.ts'
+import { withKeptDisk } from '../service/creation.ts'
 import { plain } from '../terminal/output.ts'
 
 export interface Applied {
@@ -101,7 +101,7 @@ async function applyService(cli: Cli, { wanted, state, secrets }: Applied, { nam
   const known = secrets.filter((one) => one.service === name).map(({ key, value }) => ({ key, value }))
   const env = [...changedEnv(service, current), ...known]
   if (!current) {
-    const body = await withLeftDisk(cli, { name, type: service.type, ...settings, env, deploy: false })
+    const body = await withKeptDisk(cli, { name, type: service.type, ...settings, env, deploy: false })
     await client.call('POST', '/services', { body })
   } else {
     if (Object.keys(settings).length > 0) await client.call('PATCH', path, { body: settings })

@@ -29,7 +29,11 @@ export function addBlueprintCommands(program: BerthCommand): void {
     .argument('[file]', '- is stdin', defaultFile)
     .description('make the server what a berth.yaml says; nothing is deleted without --prune')
     .option('--plan <fingerprint>', 'only what this `berth plan` has shown; without asking')
-    .option('--secrets <file>', 'KEY=value lines for secrets that the server does not have', collect)
+    .option(
+      '--secrets <file>',
+      'lines of KEY=value or SERVICE.KEY=value, for secrets that the server does not have',
+      collect,
+    )
     .option('--prune', 'also delete services that the file does not name; their disks are kept')
     .option(
       '--prune-count <number>',

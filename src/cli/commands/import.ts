@@ -21,9 +21,11 @@ const fileLimitMib = 1
 export function addImportCommands(program: BerthCommand): void {
   program
     .command('import')
-    .argument('[file]', 'a Compose file; by default compose.yaml or docker-compose.yml')
-    .description('write a berth.yaml from a Compose file; variables: berth env import')
-    .option('-y, --yes', `replace ${target} without asking`)
+    .argument('[file]', `a Compose file; by default ${composeFiles.join(', ')}`)
+    .description(
+      'write a berth.yaml, and a file of secrets, from a Compose file; for variables alone: berth env import',
+    )
+    .option('-y, --yes', `replace ${target} and ${secretsFile} without asking`)
     .examples('berth import', 'berth import docker-compose.yml --yes')
     .runs(importFile)
 }

@@ -2,7 +2,7 @@
 import type { Disk } from '../../api/disk.ts'
 import type { Service } from '../../api/service.ts'
 import { sleep } from '../../async/sleep.ts'
-import { leftDisk } from '../../domain/left-disks.ts'
+import { keptDiskOf } from '../../domain/kept-disks.ts'
 import { servicePath } from '../client/client.ts'
 import type { Cli } from '../client/session.ts'
 import { CliFailure, exitCodes } from '../failure.ts'
@@ -24,13 +24,13 @@ export async function findService({ client }: Cli, name: string): Promise<Servic
 interface NewService {
   name: string
   disk_mount_path?: unknown
-  /** Empty for a new disk; by default what `withLeftDisk` finds. */
+  /** Empty for a new disk; by default what `withKeptDisk` finds. */
   kept_disk?: string | undefined
 }
 
 export async function createNamed(cli: Cli, body: NewService): Promise<Service> {
   const create = async () =>
-    cli.client.call<Service>('POST', '/services', { body: await withLeftDisk(cli, body) })
+    cli.client.call<Service>('POST', '/services', { body: await withKeptDisk(cli, body) })
   try {
     return await create()
   } catch (error) {
@@ -42,17 +42,17 @@ export async function createNamed(cli: Cli, body: NewService): Promise<Service> 
   }
 }
 
-/** With the disk that a former service of this name left, as a volume of Docker Compose stays. */
-export async function withLeftDisk<Body extends NewService>(cli: Cli, body: Body): Promise<Body> {
+/** With the disk that a former service of this name left, as Docker Compose reuses a volume. */
+export async function withKeptDisk<Body extends NewService>(cli: Cli, body: Body): Promise<Body> {
   const { name, disk_mount_path: path, kept_disk: chosen } = body
   if (!path || chosen !== undefined) return { ...body, kept_disk: chosen || undefined }
-  const disk = leftDisk(name, await cli.client.call<Disk[]>('GET', '/disks'))
+  const disk = keptDiskOf(name, await cli.client.call<Disk[]>('GET', '/disks'))
   if (disk === null) return body
   cli.out.say(`   its disk is ${disk.name}, which a former ${plain(name)} left`)
   return { ...body, kept_disk: disk.name }
 }
 
-export async function untilDeleted(cli: Cli, name: string): Promise<void> {
+async function untilDeleted(cli: Cli, name: string): Promise<void> {
   const detail = `the former ${name} is being deleted`
   await showStep(cli.out, { name: 'waiting', detail: () => detail, summary: () => null }, async () => {
     const endsAt = Date.now() + maxWaitMs

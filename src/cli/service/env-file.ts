@@ -18,8 +18,7 @@ export async function readSecrets(cli: Cli, path: string): Promise<Secret[]> {
   return parseOrRefuse(await readFileOrInput(cli, path, envFileLimitMib), path, parseSecrets)
 }
 
-/** `name` is that of the text in error messages. */
-/** In files of Compose, a key may come again. */
+/** `name` is for error messages. In files of Compose, a key may repeat. */
 export function parseEnvText(text: string, name: string, mayRepeat = false): EnvVar[] {
   return parseOrRefuse(text, name, (whole) => parseEnvFile(whole, { mayRepeat }))
 }

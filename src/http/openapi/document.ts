@@ -2,8 +2,10 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { kindOf, ProblemDetails } from '../../api/parts/problem-codes.ts'
+import { maxInlineBytes } from '../../readers/json.ts'
 import { statusOf } from '../pipeline/problem.ts'
 import type { Route } from '../pipeline/route.ts'
+import { bodyLimitOf } from '../pipeline/validation.ts'
 import { guide, securitySchemes, tagMeanings } from './guide.ts'
 
 type Paths = Record<string, Record<string, Json>>
@@ -340,6 +342,7 @@ export function codesOf(route: Route): string[] {
   // A POST without fields still validates a body if the client sends one.
   const readsBody = route.body || route.upload || (route.method === 'POST' && !route.ignoresBody)
   codes.push('payload_too_large')
+  if (route.body && bodyLimitOf(route) > maxInlineBytes) codes.push('too_complex')
   if (!route.upload) codes.push('length_required')
   if (readsBody) codes.push('slow_down', 'unsupported_media_type')
   // A change fails when the disk is full, or when the server stops before the commit.

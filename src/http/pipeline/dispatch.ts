@@ -103,6 +103,7 @@ function processRequest(parts: DispatchParts, pending: PendingRequest): unknown 
   const { caller } = pending
   if (!target) throw notFound(`there is nothing at ${request.path}`)
   if (!route) return handleUnsupportedMethod(request, target)
+  // Refuses an announced body that is too large, before anything else.
   contentLengthOf(request.headers, bodyLimitOf(route))
   if (route.response === 'socket') assertUpgrade(request)
   const params = route.params && validate(route.params, decodeParams(target.paramNames, request.params))

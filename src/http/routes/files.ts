@@ -72,7 +72,7 @@ function routesOf<Params extends z.ZodType, Query extends z.ZodType>(
     }),
     get(`${path}/facts`, {
       ...common,
-      summary: `Returns what a path of ${of} is`,
+      summary: `Describes a path of ${of}`,
       response: PathFacts,
       handler: async (call) => call.context.files.inspect(await placeOf(call)),
     }),

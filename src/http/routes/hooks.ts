@@ -51,7 +51,7 @@ type Provider = (typeof providers)[number]
 const receivers = providers.map((provider) =>
   post(`/hooks/${provider}`, {
     credential: 'public',
-    summary: 'Receives a push from a git provider, signed with the secret of a connection',
+    summary: 'Receives an event of a git provider, signed with the secret of a connection',
     query: HookQuery,
     upload: delivery,
     acceptsIdempotencyKey: false,

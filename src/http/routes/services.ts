@@ -54,7 +54,7 @@ export const serviceRoutes = tagged('Services', [
     bodyLimitBytes: envBodyLimitBytes,
     response: Service,
     status: 201,
-    problems: ['name_taken', 'conflict'],
+    problems: ['name_taken', 'conflict', 'not_found', 'in_use', 'docker_unavailable'],
     handler: createService,
   }),
   get('/services/{id}', {

@@ -385,12 +385,12 @@ const causes: Record<string, string> = {
   lock_file: 'the lock file does not fit the manifest: install on your machine, and commit the new one',
   node_heap: 'let Node.js use more memory (--build-arg NODE_OPTIONS=--max-old-space-size=4096)',
   node_openssl: 'its tools want Node.js 16: update them, or set engines.node to "16" in package.json',
-  node_version: 'ask for a version of Node.js that fits, in engines.node of package.json or in .nvmrc',
+  node_version: 'request a version of Node.js that fits, in engines.node of package.json or in .nvmrc',
   package_refused: 'check the name of the package, or set the token that .npmrc names (berth env set)',
   peer_conflict: 'make the versions in package.json compatible, or put legacy-peer-deps=true in .npmrc',
   registry_unreachable: waitForRegistry,
   ssh_dependency: 'a build has no SSH keys: give the dependency its https URL',
-  version_missing: 'ask for a version that the registry has',
+  version_missing: 'request a version that the registry has',
 }
 
 /** What to change before the next attempt. */

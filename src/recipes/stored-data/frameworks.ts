@@ -8,6 +8,8 @@ export interface FrameworkDatabase {
   found: FoundPath
   /** Whether the source names the file, rather than a variable alone. */
   isNamed: boolean
+  /** The folder from which a relative file in the variable counts. */
+  base: string
 }
 
 export function findFrameworkDatabase(tree: Tree, isOwn: (path: string) => boolean, home: Home) {
@@ -23,7 +25,7 @@ function findPrisma(tree: Tree, isOwn: (path: string) => boolean, home: Home): F
     const [, variable = path ? null : 'DATABASE_URL'] = /\burl\s*=\s*env\("(\w{1,60})"\)/.exec(source) ?? []
     const folder = posix.join(home.top, posix.dirname(file))
     const found = { path: posix.resolve(folder, path ?? 'dev.db'), file, variable }
-    return { name: 'Prisma with SQLite', found, isNamed: path !== undefined }
+    return { name: 'Prisma with SQLite', found, isNamed: path !== undefined, base: folder }
   }
   return null
 }
@@ -40,7 +42,7 @@ function findRails(tree: Tree, home: Home): FrameworkDatabase | null {
   if (name !== 'sqlite3' || /^\s+url:/m.test(own)) return null
   const [, path = 'storage/production.sqlite3'] = /^\s+database:\s*["']?([\w./-]+\.\w+)/m.exec(own) ?? []
   const found = { path: posix.resolve(home.folder, path), file, variable: 'DATABASE_URL' }
-  return { name: 'Rails with SQLite', found, isNamed: true }
+  return { name: 'Rails with SQLite', found, isNamed: true, base: home.folder }
 }
 
 /** SQLite is what it takes unless DB_CONNECTION names another one. */
@@ -50,7 +52,7 @@ function findLaravel(tree: Tree, home: Home): FrameworkDatabase | null {
     tree.text(file),
   )
   const path = posix.join(home.folder, 'database/database.sqlite')
-  return isDefault && tree.has('artisan')
-    ? { name: 'Laravel with SQLite', found: { path, file, variable: 'DB_DATABASE' }, isNamed: true }
-    : null
+  if (!isDefault || !tree.has('artisan')) return null
+  const found = { path, file, variable: 'DB_DATABASE' }
+  return { name: 'Laravel with SQLite', found, isNamed: true, base: home.folder }
 }

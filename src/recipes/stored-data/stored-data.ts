@@ -66,7 +66,8 @@ function findDatabase(
       isInInstance ? { ...home, folder: posix.join(home.folder, 'instance') } : home,
     )
   })
-  if (found.length > 0) return found.map((one) => toDatabase(tree, home, { name, found: one, isNamed: true }))
+  if (found.length > 0)
+    return found.map((one) => toDatabase(tree, home, { name, found: one, isNamed: true, base: home.folder }))
   const isFleeting = programs.some(({ text }) => /:memory:|\breadonly\s?:\s?true/i.test(text))
   if (library.needsFile || isFleeting || usesServer(packages)) return []
   const reason = `${name} keeps its data in files, and the source does not show where`
@@ -77,7 +78,7 @@ function findDatabase(
 function toDatabase(
   tree: Tree,
   home: Home,
-  { name: library, found, isNamed }: FrameworkDatabase,
+  { name: library, found, isNamed, base }: FrameworkDatabase,
 ): StoredData {
   const { path, file, variable } = found
   const own = posix.dirname(path)
@@ -87,8 +88,6 @@ function toDatabase(
   const move = variable ? `let ${variable} name a file in ${disk}` : `let it be in ${disk}`
   const advice = isNamed ? `, next to the code: ${move}` : `: ${move}`
   const reason = `${library} keeps its data in ${where}${isBeside ? advice : ''}`
-  // Prisma's files are relative to its schema.
-  const base = library === 'Prisma' ? own : home.folder
   return { kind: 'database', library, path: isNamed ? path : null, variable, base, disk, reason }
 }
 

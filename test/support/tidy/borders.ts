@@ -284,7 +284,7 @@ export const borders: Border[] = [
       'src/domain/dockerfiles.ts',
       'src/domain/domains.ts',
       'src/domain/env-file.ts',
-      'src/domain/left-disks.ts',
+      'src/domain/kept-disks.ts',
       'src/domain/service-settings.ts',
       'src/domain/shell-word.ts',
       'src/domain/stateful-images.ts',

@@ -6,12 +6,12 @@ interface KeptDisk {
   kept: boolean
 }
 
-export function leftDisks<Disk extends KeptDisk>(name: string, disks: Disk[]): Disk[] {
+export function keptDisksOf<Disk extends KeptDisk>(name: string, disks: Disk[]): Disk[] {
   return disks.filter(({ kept, service_name }) => kept && service_name === name)
 }
 
 /** Null if there are several. */
-export function leftDisk<Disk extends KeptDisk>(name: string, disks: Disk[]): Disk | null {
-  const [first = null, ...others] = leftDisks(name, disks)
+export function keptDiskOf<Disk extends KeptDisk>(name: string, disks: Disk[]): Disk | null {
+  const [first = null, ...others] = keptDisksOf(name, disks)
   return others.length > 0 ? null : first
 }
