@@ -109,7 +109,9 @@ export function toRecord(snapshot: ServiceRemovalSnapshot) {
 }
 
 function plannedTrash(trash: DiskTrash | null) {
-  return trash && { id: trash.id, service_name: trash.serviceName, expires_at: trash.expiresAt }
+  if (trash === null) return null
+  const { id, serviceName: service_name, expiresAt: expires_at, disk = null } = trash
+  return { id, service_name, expires_at, disk }
 }
 
 /** The service is `deleting` from the transaction that creates this actor. */

@@ -201,8 +201,9 @@ function title({ commitSha, commitMessage }: Checkout): string {
 
 /** Whole characters only. */
 function clip(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text.slice(0, maxBytes))
-  if (bytes.length <= maxBytes) return text
+  const start = text.slice(0, maxBytes)
+  const bytes = Buffer.from(start)
+  if (bytes.length <= maxBytes) return start
   let end = maxBytes
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return bytes.subarray(0, end).toString('utf8')

@@ -9,7 +9,7 @@ import { GitError, runGit } from './process.ts'
 export interface History {
   /** The full id of a commit in this repository, by its first digits or a ref; null if it does not exist. */
   find(commit: string): Promise<string | null | 'ambiguous'>
-  /** The start of the message in UTF-8, up to the line that reaches this many characters. */
+  /** The start of the message in UTF-8, with at most so many characters. */
   message(sha: string, length: number): Promise<string>
   /** Of a git configuration; empty without the file. Throws `source_invalid` if too large, and GitError. */
   settingsOf(sha: string, file: string): Promise<[key: string, value: string][]>
@@ -21,6 +21,8 @@ export interface History {
 
 /** The largest .gitmodules known, of the Emacs packages (emacsmirror/epkgs), has 0.9 MB. */
 const maxSettingsMib = 1
+const maxSettings = 100_000
+const maxChangedPaths = 50_000
 const bytesPerMib = 1024 * 1024
 /** git repeats the name of the section for each setting. */
 const maxOutputMib = 4
@@ -70,7 +72,7 @@ export function openHistory(directory: string, marker: string, signal: AbortSign
     async message(sha, length) {
       let message = ''
       const onOutput = (line: string) => {
-        if (message.length < length) message += `${line}\n`
+        if (message.length < length) message += `${line.slice(0, length - message.length)}\n`
       }
       const run = { cwd: directory, env, mask: (text: string) => text, onLine() {}, signal, onOutput }
       await runGit(['log', '-1', '--encoding=UTF-8', '--format=%B', sha, '--'], run)
@@ -83,11 +85,16 @@ export function openHistory(directory: string, marker: string, signal: AbortSign
       if (Number(sizeBytes) > maxSettingsMib * bytesPerMib)
         throw new Failure('source_invalid', `${file} is larger than ${maxSettingsMib} MiB`)
       const output = await read('config', '--blob', `${sha}:${file}`, '--no-includes', '--null', '--list')
-      return output.split('\0').flatMap((entry) => toSetting(entry))
+      const entries = output.split('\0', maxSettings + 1)
+      if (entries.length > maxSettings)
+        throw new Failure('source_invalid', `${file} has more than ${maxSettings} settings`)
+      return entries.flatMap((entry) => toSetting(entry))
     },
     async changedPaths(from, to) {
       const output = await read('diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to, '--')
-      return output.split('\0').filter((path) => path !== '')
+      const paths = output.split('\0', maxChangedPaths + 1)
+      if (paths.length > maxChangedPaths) throw new GitError('diff-tree', ['there are too many paths'])
+      return paths.filter((path) => path !== '')
     },
     async linkedCommits(sha, paths) {
       if (paths.length === 0) return new Map()

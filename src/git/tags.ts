@@ -13,6 +13,8 @@ export interface TagList {
 
 /** Of the tags of a repository. */
 const maxHighest = 10
+/** The other line of a tag is near, because the highest come first. */
+const maxCommits = 10_000
 
 /** Releases come before pre-releases, unless the pattern names those. */
 export function createTagList(pattern: string): TagList {
@@ -28,7 +30,9 @@ export function createTagList(pattern: string): TagList {
       const name = ref.replace(/\^\{\}$/, '')
       if (!/^[0-9a-f]+$/.test(sha) || ref.lastIndexOf('refs/tags/') !== 0) return
       const list = areEqual || !preRelease.test(name) ? releases : preReleases
-      if (ref === name && list.length < maxHighest) list.push(ref)
+      const isHigh = ref === name && list.length < maxHighest
+      if (isHigh) list.push(ref)
+      if (!isHigh && commits.size >= maxCommits) return
       if (ref !== name || !commits.has(name)) commits.set(name, sha)
     },
     highest() {

@@ -3,8 +3,11 @@ import { pipeline, Readable, Transform } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { Failure } from '../errors.ts'
 
-/** 200 keys, which is all that a page is asked for, have less. Parsing it takes some 10 ms. */
+/** 200 keys, which is all that a page is asked for, have less. */
 const maxAnswerKib = 512
+/** They have some 5,000 tags and entities, on which the time for parsing depends. */
+const maxMarks = 20_000
+const [tag, entity] = [...Buffer.from('<&')]
 
 interface Handler {
   handle(
@@ -28,12 +31,18 @@ export function limitAnswers(client: S3Client): void {
 }
 
 function limited(body: Readable, host: string): Readable {
-  let bytes = 0
+  let [bytes, marks] = [0, 0]
   const limit = new Transform({
     transform(chunk: Buffer, _, done) {
       bytes += chunk.length
-      if (bytes <= maxAnswerKib * 1024) return done(null, chunk)
-      done(new Failure('backup_place_failed', `${host}: its answer is larger than ${maxAnswerKib} KiB`))
+      if (bytes > maxAnswerKib * 1024) return refuse(`is larger than ${maxAnswerKib} KiB`)
+      for (const byte of chunk) if (byte === tag || byte === entity) marks++
+      if (marks > maxMarks) return refuse(`has more than ${maxMarks} tags and entities`)
+      done(null, chunk)
+
+      function refuse(why: string) {
+        done(new Failure('backup_place_failed', `${host}: its answer ${why}`))
+      }
     },
   })
   // The reader of the limit gets the error.

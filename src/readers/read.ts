@@ -17,6 +17,8 @@ const halfOfCores = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 
 /** A source is read from a disk, for longer than others may wait. */
 const sourceReaders = new Readers({ ...limits, maxReaders: halfOfCores })
 const textReaders = new Readers({ ...limits, maxReaders: halfOfCores })
+/** Anyone with a token may try patterns: nothing else waits for that. */
+const trialReaders = new Readers({ ...limits, maxTaskSeconds: 1, maxReaders: 1 })
 
 /**
  * Runs a task in a reader. Throws what the task throws, `too_complex`, `slow_down` if too many texts of the
@@ -27,6 +29,10 @@ export function read<Name extends TaskName>(
   input: Parameters<Task<Name>>[0],
   options: ReadOptions,
 ): Promise<Awaited<ReturnType<Task<Name>>>> {
-  const readers = name === 'recipe' ? sourceReaders : textReaders
-  return readers.run(name, input, options) as Promise<Awaited<ReturnType<Task<Name>>>>
+  return readersFor(name).run(name, input, options) as Promise<Awaited<ReturnType<Task<Name>>>>
+}
+
+function readersFor(name: TaskName): Readers {
+  if (name === 'recipe') return sourceReaders
+  return name === 'decideOnPaths' ? trialReaders : textReaders
 }

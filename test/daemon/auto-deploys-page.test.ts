@@ -50,6 +50,8 @@ test('a page follows pushes, a rollback, and a source that fails, without a relo
   const next = repository.commit('Four', { 'www/index.html': 'four' })
   await press('Resume')
   await sees(`Deployed ${next.slice(0, 7)}`)
+  const resumed = (await api.get(`/services/${name}`)).auto_deploys.decision
+  await finishedDeploy(api, resumed.deploy_id)
 
   renameSync(repository.directory, `${repository.directory}-away`)
   await look()

@@ -537,19 +537,21 @@ test('a delivery is answered before its service has looked, also if its git serv
   const root = temporaryDirectory(t)
   const repository = bareRepository(t, root, 'slow')
   const held: (() => void)[] = []
-  let isHeld = false
+  let mode: 'served' | 'held' | 'refused' = 'served'
   const { url } = await createGitServer(t, {
     root,
     intercept(_, response) {
-      if (isHeld) held.push(() => response.writeHead(503).end())
-      return isHeld
+      const refuse = () => response.writeHead(503).end()
+      if (mode === 'held') held.push(refuse)
+      if (mode === 'refused') refuse()
+      return mode !== 'served'
     },
   })
   const provider = await createGitProvider(t)
   const connection = await connectGitea(provider.url, provider.createToken('ada'))
   await followRepository('slow', `${url}/slow`)
 
-  isHeld = true
+  mode = 'held'
   const after = repository.commit('Next', { 'README.md': 'next' })
   const { body } = await deliver(connection, { repo_url: `${url}/slow`, after, id: 'hanging' })
   const delivery = async () => (await api.get('/services/slow/deliveries'))[0] as Body
@@ -557,7 +559,7 @@ test('a delivery is answered before its service has looked, also if its git serv
   assert.equal(body.result, 'accepted')
   assert.equal((await delivery()).decided_at, null)
 
-  isHeld = false
+  mode = 'refused'
   for (const release of held) release()
   const { reason } = await until('the decision', async () => (await delivery()).decided_at && delivery())
   assert.match(reason, /503/)

@@ -43,6 +43,15 @@ test('a service with a disk keeps its data across deploys, and never runs two ve
   assert.deepEqual([refused.status, refused.body.code], [409, 'in_use'])
   assert.equal((await api.call('POST', '/services', second)).body.errors?.[0].path, 'kept_disk')
   assert.equal((await api.call('DELETE', `/disks/${disk.name}`)).body.code, 'in_use')
+
+  await api.call('DELETE', `/services/${heir.name}?delete_disk=true`)
+  await until('its end', async () => (await api.call('GET', `/services/${heir.name}`)).status === 404)
+  const named = async (path: string) =>
+    (await api.get(path)).filter((one: Body) => one.name === disk.name || one.disk === disk.name)
+  assert.deepEqual(await named('/disks'), [])
+  const late = await api.call('POST', '/services', { ...second, disk_mount_path: '/data' })
+  assert.ok([404, 409].includes(late.status), `a disk in the trash is taken: ${late.status}`)
+  assert.equal((await named('/trash')).length, 1)
 })
 
 long('a failed version releases the disk when it has stopped; the previous one serves again', async (t) => {

@@ -123,6 +123,10 @@ test('a long commit message is truncated to 4 KiB of whole characters', async (t
   const { commitMessage } = await startCheckout(t, { url: repository.directory }).done
 
   assert.equal(commitMessage, `a${'é'.repeat(2047)}`)
+
+  repository.commit('b'.repeat(100_000), {})
+  const second = await startCheckout(t, { url: repository.directory }).done
+  assert.equal(second.commitMessage, 'b'.repeat(4096))
 })
 
 test('a branch or commit that looks like an option is refused before git sees it', async (t) => {

@@ -52,6 +52,8 @@ test('the paths between two commits are read, with odd names, and nothing of the
   })
   assert.doesNotMatch(objects.toString(), / blob /)
   assert.deepEqual(await read(url, head, head), { message: 'Third\n\nDetails', paths: [] })
+  const long = repository.commit('b'.repeat(100_000), {})
+  assert.equal((await read(url, long, null)).message, 'b'.repeat(4096))
 })
 
 test('a server without filters, and one with long ids, work too', async (t) => {

@@ -58,13 +58,21 @@ for (const [what, answer, message] of [
   })
 }
 
-test('an answer without an end is cut before it is parsed', async (t) => {
+for (const [piece, why] of [
+  ['<Contents><Key>a</Key></Contents>', 'has more than 20000 tags and entities'],
+  ['&amp;', 'has more than 20000 tags and entities'],
+  [`<Key>${'a'.repeat(500)}</Key>`, 'is larger than 512 KiB'],
+] as const)
+  test(`an answer of ${piece.slice(0, 20)} without an end is cut before it is parsed`, async (t) => {
+    await cutsAnswer(t, piece, why)
+  })
+
+async function cutsAnswer(t: TestContext, piece: string, why: string): Promise<void> {
   let sentBytes = 0
   const store = await serve(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/xml' })
     const send = () => {
-      while (!response.closed && response.write('<Contents><Key>a</Key></Contents>'.repeat(1000)))
-        sentBytes += 33_000
+      while (!response.closed && response.write(piece.repeat(1000))) sentBytes += 1000 * piece.length
     }
     response.on('drain', send)
     send()
@@ -72,10 +80,10 @@ test('an answer without an end is cut before it is parsed', async (t) => {
   const listing = store.list('', never)[Symbol.asyncIterator]().next()
   await assert.rejects(listing, {
     code: 'backup_place_failed',
-    message: '127.0.0.1: its answer is larger than 512 KiB',
+    message: `127.0.0.1: its answer ${why}`,
   })
   assert.ok(sentBytes < 64 * 1024 * 1024, `${sentBytes} bytes were read`)
-})
+}
 
 test('pages without an end are not all read', async (t) => {
   const page = '<ListBucketResult><NextContinuationToken>more</NextContinuationToken></ListBucketResult>'

@@ -15,7 +15,7 @@ import {
 } from './build.ts'
 import { buildFailureFacts, describeBuildFailure } from './build-failure.ts'
 import type { BuildLimits, LimitWatch } from './build-guard.ts'
-import type { BuildLine, BuildStep } from './build-log.ts'
+import { type BuildLine, type BuildStep, shortName } from './build-log.ts'
 
 const mebibyte = 1024 * 1024
 const cpuperiod = 100_000
@@ -172,7 +172,7 @@ function createCourse() {
     const container = runningPattern.exec(text)?.[1]
     if (step !== undefined) {
       stepNumber = Number(number)
-      facts.step = step.trim()
+      facts.step = shortName(step.trim())
     }
     if (container !== undefined) facts.container = container
     isRunning = container !== undefined

@@ -76,12 +76,15 @@ function withOwnNames({ owner, request }: BuildAttempt): BuildLine {
 
 const attempts = 3
 
+/** The author of the Dockerfile can write what comes before. */
+const maxFaultLength = 300
+
 class BuilderFault extends Failure {}
 
 /** Null for other errors. `duplicate output`: a COPY restarts whose first build was canceled. */
 function faultOf(error: string): string | null {
   const faults = /(?:^|: )(duplicate output \d+|inconsistent graph state.*|buildkit scheduler error: .+)$/
-  return faults.exec(error.trim())?.[1] ?? null
+  return faults.exec(error.trim().slice(-maxFaultLength))?.[1] ?? null
 }
 
 async function againAfterFaults<T>(onLine: BuildLine, build: () => Promise<T>): Promise<T> {

@@ -36,6 +36,14 @@ interface Output {
 }
 
 const stderrStream = 2
+/** A command can have half a megabyte, and a frontend writes what it likes. */
+const maxNameLength = 500
+const maxErrorLength = 8192
+
+/** The name of a step, as it is logged. */
+export function shortName(name: string): string {
+  return name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength)}…`
+}
 
 export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
   const steps = new Map<string, Step>()
@@ -46,7 +54,8 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
     if (started === null || steps.has(digest)) return
     const step = createStep(steps.size + 1, started)
     steps.set(digest, step)
-    onLine('system', `#${step.number} ${name}`, { number: step.number, state: 'started', name })
+    const shown = shortName(name)
+    onLine('system', `#${step.number} ${shown}`, { number: step.number, state: 'started', name: shown })
     onStep()
   }
 
@@ -55,7 +64,7 @@ export function createBuildLog(onLine: BuildLine, onStep = () => {}): BuildLog {
     const key = `${part.vertex} ${part.id}`
     if (step === undefined || part.completed === null || reportedParts.has(key)) return
     reportedParts.add(key)
-    onLine('system', `#${step.number} ${part.id}${sizeOf(part)} done`, { number: step.number })
+    onLine('system', `#${step.number} ${shortName(part.id)}${sizeOf(part)} done`, { number: step.number })
   }
 
   function print(log: VertexLog): void {
@@ -133,7 +142,8 @@ function streamOf({ stream }: VertexLog): 'stdout' | 'stderr' {
 }
 
 function outcomeOf(step: Step, vertex: Vertex) {
-  if (isFailed(vertex)) return { state: 'failed', words: `ERROR: ${vertex.error}` } as const
+  if (isFailed(vertex))
+    return { state: 'failed', words: `ERROR: ${vertex.error.slice(0, maxErrorLength)}` } as const
   if (vertex.error !== '') return { state: 'canceled', words: 'CANCELED' } as const
   if (vertex.cached) return { state: 'cached', words: 'CACHED' } as const
   return { state: 'done', words: `DONE ${secondsSince(step, vertex.completed).toFixed(1)}s` } as const

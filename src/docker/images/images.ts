@@ -27,10 +27,15 @@ export interface OwnImage extends ImageOrigin {
   sizeBytes: number
 }
 
-/** Null when the engine does not have it; nothing is pulled. */
+/** Each container has the labels of its image, and Docker lists them with it. Buildpacks write large ones. */
+const maxLabels = 1000
+const maxLabelChars = 1024 * 1024
+
+/** Null when the engine does not have it; nothing is pulled. Throws `source_invalid` for too many labels. */
 export async function inspectImage({ call, docker }: Engine, name: string): Promise<Image | null> {
   const info = await orNull(call(`inspect the image ${name}`, () => docker.getImage(name).inspect()))
   if (!info) return null
+  assertFewLabels(name, info.Config.Labels ?? {})
   const workingDir = info.Config.WorkingDir || '/'
   const env = info.Config.Env ?? []
   const volumePaths = volumePathsOf(info)
@@ -38,6 +43,14 @@ export async function inspectImage({ call, docker }: Engine, name: string): Prom
   const user = info.Config.User ?? ''
   const hasInit = runsInit(info)
   return { id, exposedPorts: exposedPorts(info), workingDir, env, user, volumePaths, hasInit, sizeBytes }
+}
+
+function assertFewLabels(name: string, labels: Record<string, string>): void {
+  const entries = Object.entries(labels)
+  const chars = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0)
+  if (entries.length <= maxLabels && chars <= maxLabelChars) return
+  const limits = `more than ${maxLabels} labels, or more than 1 MiB of them`
+  throw new Failure('source_invalid', `the image ${name} has ${limits}`)
 }
 
 /** Takes our name off the image; its layers go when no other name holds them. Gone already is fine. */

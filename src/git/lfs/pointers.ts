@@ -29,7 +29,7 @@ const form = /^version \S+\noid sha256:(?<oid>[0-9a-f]{64})\nsize (?<size>\d{1,1
 /** Of the paths that the attributes give to Git LFS, as `git ls-files --stage -z` lists them. */
 export async function readPointerFiles(directory: string, listed: string): Promise<PointerFile[]> {
   const files: PointerFile[] = []
-  for (const entry of listed.split('\0')) {
+  for (const entry of entriesOf(listed)) {
     // Links and submodules have other modes.
     const path = /^100\d{3} [0-9a-f]+ 0\t(.+)$/s.exec(entry)?.[1]
     const text = path === undefined ? null : await readSmall(join(directory, path))
@@ -39,6 +39,15 @@ export async function readPointerFiles(directory: string, listed: string): Promi
       throw new Failure('source_invalid', `the source has more than ${maxPointers} files in Git LFS`)
   }
   return files
+}
+
+/** Not split at once: a list may have 64 MiB. */
+function* entriesOf(listed: string): Iterable<string> {
+  let start = 0
+  for (let end = listed.indexOf('\0'); end !== -1; end = listed.indexOf('\0', start)) {
+    yield listed.slice(start, end)
+    start = end + 1
+  }
 }
 
 /** Throws `source_invalid` for a file that only begins like a pointer. */

@@ -65,7 +65,7 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
   const disks = await observe.disks()
   return disks
     .map((disk) => ({ ...disk, kept: !isDiskOf(context, disk.name, storage.services.get(disk.serviceId)) }))
-    .filter((disk) => removalOf(storage, disk) === null && !(disk.kept && isBeingRestored(storage, disk)))
+    .filter(({ name, kept }) => !isLeaving(storage, name) && !(kept && isBeingRestored(storage, name)))
     .map(({ name, serviceId: service_id, serviceName: service_name, kept }) => ({
       name,
       service_id,
@@ -78,7 +78,7 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
 export async function findPresentDisk(context: HttpContext, nameOrService: string): Promise<FoundDisk> {
   const { name } = await findDisk(context, nameOrService)
   const disk = (await context.observe.disks()).find((one) => one.name === name)
-  if (disk && removalOf(context.storage, disk) === null) return disk
+  if (disk && !isLeaving(context.storage, name)) return disk
   throw notFound('there is no such disk', 'berth disks lists them')
 }
 
@@ -94,8 +94,8 @@ export function assertKept(context: HttpContext, disk: FoundDisk): void {
   const { storage, diskOf } = context
   const user = storage.services.list().find((row) => diskOf(row) === disk.name)
   if (user) throw new Failure('in_use', `it is the disk of the service ${user.name}`)
-  if (isBeingRestored(storage, disk)) throw new Failure('in_use', 'a restore fills it')
-  if (removalOf(storage, disk) !== null) throw conflict('it is already being deleted')
+  if (isBeingRestored(storage, disk.name)) throw new Failure('in_use', 'a restore works on it')
+  if (isLeaving(storage, disk.name)) throw conflict('it is already being deleted')
 }
 
 async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<undefined> {
@@ -109,7 +109,7 @@ async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<unde
     const hint = `berth delete ${service.name} --delete-disk deletes both`
     throw new Failure('in_use', `it is the disk of the service ${service.name}`, hint)
   }
-  const removalId = removalOf(storage, disk)
+  const removalId = removalOf(storage, disk.name)
   if (removalId !== null) {
     if (query.purge) await actors.send(removalId, command(call, 'purge'))
     return
@@ -126,18 +126,25 @@ function isDiskOf({ diskOf }: HttpContext, name: string, service: ServiceRow | n
   return service !== null && diskOf(service) === name
 }
 
-/** Whether a restore fills it, and may remove it again. */
-function isBeingRestored({ actors }: Storage, disk: { name: string; serviceId: string }): boolean {
-  const restores = [...actors.active('restore', disk.serviceId)]
-  return restores.some(({ id }) => actors.record<'restore'>(id)?.new_disk === disk.name)
+/** Whether a restore fills it, and may remove it again, or replaces it. */
+function isBeingRestored({ actors }: Storage, name: string): boolean {
+  const restores = [...actors.active('restore')].map(({ id }) => actors.record<'restore'>(id))
+  return restores.some((record) => record?.new_disk === name || record?.disk === name)
 }
 
-/** The id of the disk's removal, which is in the trash or in progress. */
-function removalOf(
-  { actors }: Storage,
-  { name, serviceId }: { name: string; serviceId: string },
-): string | null {
-  const removals = [...actors.active('disk-removal', serviceId)]
+/** Whether it is in the trash, or on its way there. */
+function isLeaving(storage: Storage, name: string): boolean {
+  const { actors } = storage
+  const ending = [...actors.active('service-removal')].map(({ id }) => actors.record<'service-removal'>(id))
+  return removalOf(storage, name) !== null || ending.some((record) => record?.trash?.disk === name)
+}
+
+/**
+ * The id of the disk's removal, which is in the trash or in progress. Its service is the last one that had the
+ * disk, and Docker names the first one.
+ */
+function removalOf({ actors }: Storage, name: string): string | null {
+  const removals = [...actors.active('disk-removal')]
   return removals.find(({ id }) => actors.record<'disk-removal'>(id)?.disk === name)?.id ?? null
 }
 

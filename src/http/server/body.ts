@@ -44,9 +44,8 @@ const firstBufferBytes = 1024
 
 /** The whole body. Throws `payload_too_large`, `slow_down`, and `client_left`. */
 export async function collectBody(source: BodySource, limitBytes: number, hold: BodyHold): Promise<Buffer> {
-  const announcedBytes = contentLengthOf(source.headers, limitBytes)
-  if (announcedBytes === 0) return Buffer.alloc(0)
-  const maxBytes = announcedBytes ?? limitBytes
+  const maxBytes = contentLengthOf(source.headers, limitBytes) ?? limitBytes
+  if (maxBytes === 0) return Buffer.alloc(0)
   return new Promise((resolve, reject) => {
     // Tiny chunks, each in a buffer of its own, would take many times their size.
     let buffer = Buffer.alloc(0)
@@ -56,9 +55,8 @@ export async function collectBody(source: BodySource, limitBytes: number, hold: 
       const end = sizeBytes + chunk.byteLength
       if (end > maxBytes) throw payloadTooLarge(limitBytes)
       if (end > buffer.length) {
-        // A body that does not fit is refused at its first chunk: copying half of it would take time.
-        const larger =
-          announcedBytes ?? Math.min(maxBytes, Math.max(end, 2 * buffer.length, firstBufferBytes))
+        // A sender of large chunks reserves all of it at once: copying half of what is refused takes time.
+        const larger = Math.min(maxBytes, Math.max(4 * end, firstBufferBytes))
         hold.grow(larger - buffer.length)
         const former = buffer
         buffer = Buffer.allocUnsafeSlow(larger)

@@ -21,6 +21,14 @@ test('a build log matches the plain progress of the command line', () => {
   assert.equal(log.failedStep(), null)
 })
 
+test('the name of a step is short, however long its command is', () => {
+  const { lines, push } = open()
+
+  push({ vertexes: [vertex('a', { started: at(1), name: 'RUN '.repeat(100_000) })] })
+
+  assert.deepEqual(lines, [`system #1 ${'RUN '.repeat(125)}…`])
+})
+
 test('output is logged in whole lines, in whatever pieces it arrives, with the rest at the end', () => {
   const { lines, push } = open()
   const bytes = Buffer.from('grüße\nta')

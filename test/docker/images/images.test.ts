@@ -55,6 +55,13 @@ test('an image has an id, a size and the TCP ports it exposes', async (t) => {
   assert.deepEqual(image?.exposedPorts, [443, 8080])
   assert.match(image.id, /^sha256:[0-9a-f]{64}$/)
   assert.ok(image.sizeBytes > 100_000)
+
+  const labels = Array.from({ length: 1001 }, (_, index) => `LABEL a${index}=`)
+  await engine.docker.getContainer(id).commit({ repo, tag, changes: labels })
+  await assert.rejects(inspectImage(engine, name), {
+    code: 'source_invalid',
+    message: /more than 1000 labels/,
+  })
 })
 
 test('a foreign name is neither added nor removed', async (t) => {

@@ -28,6 +28,7 @@ export async function buildImage(phase: DeployPhase, input: BuildInput) {
   const image = imageName(ports.owner, phase.service.name, id)
   if (!(await phase.withEngine(() => inspectImage(ports.engine, image)))) {
     await withBuildSlot(phase, () => buildInSlot(phase, input, image))
+    await phase.withEngine(() => inspectImage(ports.engine, image))
   }
   await removeWork(ports, id)
   await removeFormerArchives(ports)
