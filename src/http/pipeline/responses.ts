@@ -107,8 +107,8 @@ function sendJson(
 const minCompressedChars = 8 * 1024
 
 /**
- * Compresses only for callers with a credential: for strangers it would cost the server more than them. A copy
- * that was compressed before goes to everyone.
+ * Compresses only for callers with a credential: for strangers it would cost the server more than them. A
+ * copy that was compressed before goes to everyone.
  * Other sites cannot make a browser send its cookie, so they learn nothing from the size of a response.
  */
 function sendText(

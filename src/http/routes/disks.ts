@@ -140,8 +140,8 @@ function isLeaving(storage: Storage, name: string): boolean {
 }
 
 /**
- * The id of the disk's removal, which is in the trash or in progress. Its service is the last one that had the
- * disk, and Docker names the first one.
+ * The id of the disk's removal, which is in the trash or in progress. Its service is the last one that had
+ * the disk, and Docker names the first one.
  */
 function removalOf({ actors }: Storage, name: string): string | null {
   const removals = [...actors.active('disk-removal')]
