@@ -25,7 +25,7 @@ import { createProgress, GitError } from '../src/git/process.ts'
 import { toFailure as toGitFailure } from '../src/git/remote-failure.ts'
 import { parseRepositoryUrl, resolveRepositoryUrl } from '../src/git/repository.ts'
 import { excerptOf } from '../src/http/why/why.ts'
-import { tarEnd, tarHeader } from './support/archive/archive.ts'
+import { extended, tarEnd, tarHeader } from './support/archive/archive.ts'
 import { assertCheap, cpuMs, cpuOf, leastOf } from './support/system/cpu-time.ts'
 import { temporaryDirectory } from './support/system/directory.ts'
 import { sized } from './support/system/drill-size.ts'
@@ -271,10 +271,7 @@ test('a message of the engine in many chunks takes under a second of CPU up to i
 
 test('an archive with the largest extended headers does not hold the event loop', async (t) => {
   const path = temporaryDirectory(t)
-  const records = '9 path=x\n'.repeat(Math.floor(extensionLimitBytes / 9))
-  const size = `${records.length.toString(8).padStart(11, '0')}\0`
-  const padding = Buffer.alloc((512 - (records.length % 512)) % 512)
-  const extension = Buffer.concat([tarHeader({ name: 'x', type: 'x', size }), Buffer.from(records), padding])
+  const extension = extended('x', `520 note=${'x'.repeat(510)}\n`.repeat(1000))
   const parts = [...Array<Buffer>(30).fill(extension), tarHeader({ name: 'file' }), tarEnd]
   writeFileSync(join(path, 'upload.tar.gz'), gzipSync(Buffer.concat(parts)))
   const { signal } = new AbortController()

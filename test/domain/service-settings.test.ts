@@ -4,7 +4,10 @@ import { CreateService, UpdateService } from '../../src/api/service.ts'
 import { serviceSettings, settingNames } from '../../src/domain/service-settings.ts'
 
 test('every setting of the table can be set at creation and changed later', () => {
-  const beside = { create: ['name', 'type', 'kept_disk', 'env', 'deploy'], update: ['name', 'type', 'suspended'] }
+  const beside = {
+    create: ['name', 'type', 'kept_disk', 'env', 'deploy'],
+    update: ['name', 'type', 'suspended'],
+  }
 
   assert.deepEqual(new Set(Object.keys(CreateService.shape)), new Set([...settingNames, ...beside.create]))
   assert.deepEqual(new Set(Object.keys(UpdateService.shape)), new Set([...settingNames, ...beside.update]))
