@@ -50,7 +50,8 @@ test(
   'while the disk is full during a build the deploy waits for space and loses no line',
   options,
   async () => {
-    const lines = 'RUN sleep 1; seq 1 3000; sleep 2'
+    // Long enough for a busy machine to fill the disk meanwhile.
+    const lines = 'RUN for n in $(seq 0 19); do sleep 1; seq $((n * 150 + 1)) $((n * 150 + 150)); done'
     service.repository.commit('Talks', await pageApp('talks', lines))
     const { id } = await service.request()
     await until('its build', async () => (await daemon.api.get(`/deploys/${id}`)).phase === 'building')

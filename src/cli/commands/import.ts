@@ -22,9 +22,7 @@ export function addImportCommands(program: BerthCommand): void {
   program
     .command('import')
     .argument('[file]', `a Compose file; by default ${composeFiles.join(', ')}`)
-    .description(
-      'write a berth.yaml and secrets from a Compose file; for variables alone: berth env import',
-    )
+    .description('write a berth.yaml and secrets from a Compose file; for variables alone: berth env import')
     .option('-y, --yes', `replace ${target} and ${secretsFile} without asking`)
     .examples('berth import', 'berth import docker-compose.yml --yes')
     .runs(importFile)
