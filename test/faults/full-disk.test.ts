@@ -50,7 +50,7 @@ test(
   'while the disk is full during a build the deploy waits for space and loses no line',
   options,
   async () => {
-    // Long enough for a busy machine to fill the disk meanwhile.
+    // Long enough for a busy machine to fill the disk during the build.
     const lines = 'RUN for n in $(seq 0 19); do sleep 1; seq $((n * 150 + 1)) $((n * 150 + 150)); done'
     service.repository.commit('Talks', await pageApp('talks', lines))
     const { id } = await service.request()
