@@ -4,13 +4,19 @@ import { CreateService, UpdateService } from '../../src/api/service.ts'
 import { serviceSettings, settingNames } from '../../src/domain/service-settings.ts'
 
 test('every setting of the table can be set at creation and changed later', () => {
-  const beside = {
+  const otherFields = {
     create: ['name', 'type', 'kept_disk', 'env', 'deploy'],
     update: ['name', 'type', 'suspended'],
   }
 
-  assert.deepEqual(new Set(Object.keys(CreateService.shape)), new Set([...settingNames, ...beside.create]))
-  assert.deepEqual(new Set(Object.keys(UpdateService.shape)), new Set([...settingNames, ...beside.update]))
+  assert.deepEqual(
+    new Set(Object.keys(CreateService.shape)),
+    new Set([...settingNames, ...otherFields.create]),
+  )
+  assert.deepEqual(
+    new Set(Object.keys(UpdateService.shape)),
+    new Set([...settingNames, ...otherFields.update]),
+  )
 })
 
 test('the schema of a setting accepts its default, unless clearing it restores the default', () => {

@@ -129,6 +129,9 @@ test('the settings of frameworks are read: Django, Prisma, Rails, Laravel', () =
       ),
     )
   const sqlite = 'provider = "sqlite"\n'
+  const schema = `datasource db {\n${sqlite}url = env("DATABASE_URL")\n}`
+  const files = node({ '@prisma/client': '6' }, { 'server.js': '', 'prisma/schema.prisma': schema })
+  assert.equal(recipeOf({ files }).storedData[0]?.base, '/app/prisma')
   assert.deepEqual(prisma(`${sqlite}url = "file:./dev.db"`), [['/app/prisma/dev.db', '/app/data', null]])
   assert.deepEqual(prisma(`${sqlite}url = env("DATABASE_URL")`), [[null, '/app/data', 'DATABASE_URL']])
   assert.deepEqual(prisma('provider = "postgresql"\nurl = env("DATABASE_URL")'), [])

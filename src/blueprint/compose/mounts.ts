@@ -185,18 +185,16 @@ function lineFor(mount: Mount, disk: string, draft: Draft, { files, owners, serv
   const copied = isDatabase ? `${steps}, while the old one is stopped` : `${copy} copies its files there`
   const owner = owners.get(normalPath(source))
   owners.set(normalPath(source), owner ?? original)
-  const shared =
-    owner === undefined
-      ? ''
-      : `its disk is not that of ${owner}: they share no files, so one service must do the work of both; `
+  const advice = 'they share no files, so one service must do the work of both'
+  const ofOther = `its disk is not that of ${owner}: ${advice}`
+  const shared = owner === undefined ? '' : `${ofOther}; `
   if (!isInside && type === 'bind' && settingsName.test(target))
     return `${shared}COPY ${source} into the image: a service has one disk, here at ${disk}`
   if (!isInside) {
     const how = `let the app keep them below ${disk}: ${copied}`
     return `${shared}a service has one disk, here at ${disk}, and these files are not on it; ${how}`
   }
-  if (owner !== undefined)
-    return `its disk is not that of ${owner}: they share no files, so one service must do the work of both`
+  if (owner !== undefined) return ofOther
   return target === disk ? `the disk begins empty: ${copied}` : `it is in the disk at ${disk}: ${copied}`
 }
 

@@ -63,9 +63,10 @@ export const diskRoutes = tagged('Disks', [
 async function listDisks({ context }: Call): Promise<Disk[]> {
   const { observe, storage } = context
   const disks = await observe.disks()
+  const [leaving, restored] = [leavingDisks(storage), disksOfRestores(storage)]
   return disks
     .map((disk) => ({ ...disk, kept: !isDiskOf(context, disk.name, storage.services.get(disk.serviceId)) }))
-    .filter(({ name, kept }) => !isLeaving(storage, name) && !(kept && isBeingRestored(storage, name)))
+    .filter(({ name, kept }) => !leaving.has(name) && !(kept && restored.has(name)))
     .map(({ name, serviceId: service_id, serviceName: service_name, kept }) => ({
       name,
       service_id,
@@ -78,7 +79,7 @@ async function listDisks({ context }: Call): Promise<Disk[]> {
 export async function findPresentDisk(context: HttpContext, nameOrService: string): Promise<FoundDisk> {
   const { name } = await findDisk(context, nameOrService)
   const disk = (await context.observe.disks()).find((one) => one.name === name)
-  if (disk && !isLeaving(context.storage, name)) return disk
+  if (disk && !leavingDisks(context.storage).has(name)) return disk
   throw notFound('there is no such disk', 'berth disks lists them')
 }
 
@@ -94,8 +95,8 @@ export function assertKept(context: HttpContext, disk: FoundDisk): void {
   const { storage, diskOf } = context
   const user = storage.services.list().find((row) => diskOf(row) === disk.name)
   if (user) throw new Failure('in_use', `it is the disk of the service ${user.name}`)
-  if (isBeingRestored(storage, disk.name)) throw new Failure('in_use', 'a restore works on it')
-  if (isLeaving(storage, disk.name)) throw conflict('it is already being deleted')
+  if (disksOfRestores(storage).has(disk.name)) throw new Failure('in_use', 'a restore works on it')
+  if (leavingDisks(storage).has(disk.name)) throw conflict('it is already being deleted')
 }
 
 async function deleteDisk(call: Call<DiskParams, DeleteDiskQuery>): Promise<undefined> {
@@ -126,17 +127,17 @@ function isDiskOf({ diskOf }: HttpContext, name: string, service: ServiceRow | n
   return service !== null && diskOf(service) === name
 }
 
-/** Whether a restore fills it, and may remove it again, or replaces it. */
-function isBeingRestored({ actors }: Storage, name: string): boolean {
+/** Those that restores fill, and may remove again, and those that they replace. */
+function disksOfRestores({ actors }: Storage): Set<string | null | undefined> {
   const restores = [...actors.active('restore')].map(({ id }) => actors.record<'restore'>(id))
-  return restores.some((record) => record?.new_disk === name || record?.disk === name)
+  return new Set(restores.flatMap((record) => [record?.new_disk, record?.disk]))
 }
 
-/** Whether it is in the trash, or on its way there. */
-function isLeaving(storage: Storage, name: string): boolean {
-  const { actors } = storage
-  const ending = [...actors.active('service-removal')].map(({ id }) => actors.record<'service-removal'>(id))
-  return removalOf(storage, name) !== null || ending.some((record) => record?.trash?.disk === name)
+/** Those in the trash, or on their way there. */
+function leavingDisks({ actors }: Storage): Set<string | null | undefined> {
+  const removals = [...actors.active('disk-removal')].map(({ id }) => actors.record<'disk-removal'>(id)?.disk)
+  const ends = [...actors.active('service-removal')].map(({ id }) => actors.record<'service-removal'>(id))
+  return new Set([...removals, ...ends.map((record) => record?.trash?.disk)])
 }
 
 /**
